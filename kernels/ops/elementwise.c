@@ -22,7 +22,7 @@ static double epilogue_bytes(const struct epilogue *op) {
 }
 
 static double epilogue_backward_bytes(const struct epilogue_backward *op) {
-  return bytes_of(op->dy) + bytes_of(op->dz) + bytes_of(op->forward->z) + bytes_of(op->residual_grad);
+  return bytes_of(op->dy) + bytes_of(op->dz) + bytes_kept(op) + bytes_of(op->residual_grad);
 }
 
 int op_gather(struct kernels *k, const struct gather *op) {
@@ -90,4 +90,9 @@ int op_add(struct kernels *k, const struct add *op) {
 int op_dot(struct kernels *k, const struct dot *op) {
   assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->a.rows, op->a.cols));
   return RUN_OP(k, "dot", bytes_of(op->a) + bytes_of(op->b), 0, k->ops->elementwise->dot(k, op));
+}
+
+int op_signs(struct kernels *k, const struct signs *op) {
+  assert(is_matrix(k, op->x, op->x.rows, op->x.cols) && is_of_signs(op->of, op->x.rows, op->x.cols));
+  return RUN_OP(k, "signs", bytes_of(op->x) + bytes_of(op->of), 0, k->ops->elementwise->signs(k, op));
 }

@@ -47,6 +47,12 @@ struct column_sums {
   void *out;
 };
 
+/* Bit j of a row of `of`: whether x_ij > 0. What is behind the columns is 0. */
+struct signs {
+  struct tensor x;  /* dtype [rows, cols] */
+  struct tensor of; /* BITS [rows, (cols + 7) / 8] */
+};
+
 struct elementwise_ops {
   int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
@@ -58,6 +64,7 @@ struct elementwise_ops {
   int (*column_moments)(struct kernels *k, const struct column_moments *op);
   int (*add)(struct kernels *k, const struct add *op, int count);
   int (*dot)(struct kernels *k, const struct dot *op);
+  int (*signs)(struct kernels *k, const struct signs *op);
 };
 
 int op_gather(struct kernels *k, const struct gather *op);
@@ -73,5 +80,6 @@ int op_add(struct kernels *k, const struct add *op);
 /* So many that do not touch each other's matrices, of the same shapes and types, at once. */
 int op_add_all(struct kernels *k, const struct add *op, int count);
 int op_dot(struct kernels *k, const struct dot *op);
+int op_signs(struct kernels *k, const struct signs *op);
 
 #endif

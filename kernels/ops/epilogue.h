@@ -47,10 +47,12 @@ struct epilogue {
  * op_batch_norm_backward turns it into the gradient of z. Column sums (any may be NULL): shift_grad = sum dn,
  * gain_grad = sum dn xhat, bias_grad = sum dz. They are of this rank's rows only. dz may be dy. In the end,
  * past the sums, dz_v is multiplied by scale_v (not with batch norm). forward has no scale. `chained_wgrad`:
- * A^T dz for a weight's gradient, at once; dz is not read after it, and may stay unwritten. */
+ * A^T dz for a weight's gradient, at once; dz is not read after it, and may stay unwritten. Of a ReLU whose z
+ * and y were one `signs`, made of y by op_signs, serve for y, which is not read then. Not for op_gemm. */
 struct epilogue_backward {
   const struct epilogue *forward;
   struct tensor dy, dz;                     /* dtype */
+  struct tensor signs;                      /* BITS [rows, cols / 8]; data NULL: none */
   struct tensor residual_grad;              /* receives dropout'(dy); data NULL: not wanted; may not be dy */
   const void *scale;                        /* real [rows]; NULL: 1 */
   void *shift_grad, *gain_grad, *bias_grad; /* real [cols] */

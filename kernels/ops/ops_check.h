@@ -25,6 +25,11 @@ static inline int is_either_matrix(const struct kernels *k, struct tensor t, int
   return is_matrix(k, t, rows, cols) || is_real(k, t, rows, cols);
 }
 
+/* t has a bit for each element of such a matrix. */
+static inline int is_of_signs(struct tensor t, int64_t rows, int64_t cols) {
+  return t.dtype == BITS && has_shape(t, rows, (cols + 7) / 8);
+}
+
 static inline int is_absent_or_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
   return !t.data || is_matrix(k, t, rows, cols);
 }
@@ -47,6 +52,9 @@ static inline void check_epilogue_backward(const struct kernels *k, const struct
   assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
   assert(op->forward->z.dtype == k->dtype ||
          (op->forward->norm == NORM_NONE && op->forward->activation == ACTIVATION_NONE));
+  assert(!op->signs.data || is_of_signs(op->signs, rows, cols));
+  assert(!op->signs.data || (op->forward->activation == ACTIVATION_RELU && op->forward->norm == NORM_NONE &&
+                             op->forward->y.data == op->forward->z.data));
   assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
   assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
 }
@@ -54,6 +62,11 @@ static inline void check_epilogue_backward(const struct kernels *k, const struct
 /* What an op moves when each matrix passes once. */
 static inline double bytes_of(struct tensor t) {
   return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
+}
+
+/* What the way back reads of the forward pass. */
+static inline double bytes_kept(const struct epilogue_backward *op) {
+  return bytes_of(op->signs.data ? op->signs : op->forward->z);
 }
 
 /* Runs a call of the table inside a region of the profile, which the op's name names; value: the call's. */

@@ -42,7 +42,7 @@ static double spmm_bytes(const struct spmm *op) {
   double row = columns *
                (double)(dtype_bytes(result.dtype) + (op->accumulate ? dtype_bytes(op->y.dtype) : 0));
   double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
-  if (op->below) self += bytes_of(op->below->forward->y);
+  if (op->below) self += bytes_kept(op->below);
   return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
 }
 

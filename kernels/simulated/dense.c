@@ -13,6 +13,7 @@ SIMULATED_PASS(batch_norm_stats, batch_norm_stats)
 SIMULATED_PASS(column_sums, column_sums)
 SIMULATED_PASS(column_moments, column_moments)
 SIMULATED_PASS(dot, dot)
+SIMULATED_PASS(signs, signs)
 
 static int dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
   (void)x, (void)op, (void)y;
@@ -33,7 +34,8 @@ const struct elementwise_ops simulated_elementwise_ops = {.gather = gather,
                                                           .column_sums = column_sums,
                                                           .column_moments = column_moments,
                                                           .add = add,
-                                                          .dot = dot};
+                                                          .dot = dot,
+                                                          .signs = signs};
 
 SIMULATED_PASS(loss, loss_op)
 SIMULATED_PASS(score, score)

@@ -39,7 +39,7 @@ static double spmm_beside(const struct spmm *op) {
   if (op->has_halo && sum > 0) bytes += (double)op->a->csr->rows * row * (sum - number);
   if (op->accumulate) bytes += (double)op->a->csr->rows * row * (sum > 0 ? sum : number);
   if (op->epilogue) bytes += bytes_of(op->epilogue->residual);
-  return op->below ? bytes + bytes_of(op->below->forward->y) : bytes;
+  return op->below ? bytes + bytes_kept(op->below) : bytes;
 }
 
 static int spmm(struct kernels *k, const struct spmm *op) {

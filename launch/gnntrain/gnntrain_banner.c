@@ -54,10 +54,14 @@ static void print_partition(const struct job *job) {
   log_info("  partition   %s", text);
 }
 
-static void print_recomputation(const struct program *p) {
-  if (p->repeated > 0)
-    log_info("recompute: the backward computes the inside of the lowest %d of %d layers again", p->repeated,
-             p->layers);
+static void print_saving(const struct program *p) {
+  if (p->saved.repeated > 0)
+    log_info("recompute: the backward computes the inside of the lowest %d of %d layers again",
+             p->saved.repeated, p->layers);
+  char bytes[16];
+  if (p->saved.waits > 0)
+    log_info("offload: %d outputs of layers, %s, wait in the host's memory for the backward", p->saved.waits,
+             memory_text(p->saved.waiting, bytes));
 }
 
 /* What a batch job should ask for: a quarter more than the estimate, in whole GiB. */
@@ -97,7 +101,7 @@ int print_banner(struct job *job, const struct command_line *line) {
     print_ranks(job);
     print_partition(job);
   }
-  if (!evaluates) print_recomputation(&job->trainer.model.program);
+  if (!evaluates) print_saving(&job->trainer.model.program);
   TRY(print_memory(job, level));
   log_line(evaluates ? LOG_DETAIL : LOG_INFO, " ");
   return OK;

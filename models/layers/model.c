@@ -135,9 +135,35 @@ static int add_features(struct program *p, const struct run *run) {
   return p->code;
 }
 
-/* All layers, forward; then the passes that do not need the tables. repeated: as many layers are computed
- * again, or the most of which that is worth while. */
-static int build(struct model *model, struct run *run, int repeated) {
+/* How much of a saving is done by signs and layers that are computed again, and at most by values that wait.
+ */
+static int most_recomputing(const struct program *p, const struct config *config) {
+  return config->train.recompute == RECOMPUTE_AUTO ? 1 + recompute_most(p) : 0;
+}
+
+static int most_offloading(const struct program *p, const struct run *run) {
+  return run->config->runtime.offload == OFFLOAD_AUTO && !run->device->ops->on_host ? p->saved.can_wait : 0;
+}
+
+static int recompute(struct program *p, const struct config *config, int saving) {
+  const int most = 1 + recompute_most(p);
+  if (config->train.recompute == RECOMPUTE_LAYER) saving = most;
+  if (config->train.recompute == RECOMPUTE_NONE) saving = 0;
+  p->saved.repeated = saving > most ? most - 1 : saving > 0 ? saving - 1 : 0;
+  TRY(recompute_steps(p));
+  if (saving > 0) keep_signs(p);
+  return p->code;
+}
+
+static int offload(struct program *p, const struct run *run, int saving) {
+  const int wanted = saving - most_recomputing(p, run->config);
+  if (run->config->runtime.offload == OFFLOAD_ACTIVATIONS) return offload_steps(p, INT_MAX);
+  TRY(offload_steps(p, 0));
+  return wanted > 0 && most_offloading(p, run) > 0 ? offload_steps(p, wanted) : OK;
+}
+
+/* All layers, forward; then the passes that do not need the tables. saving: as model_save has it. */
+static int build(struct model *model, struct run *run, int saving) {
   struct program *p = &model->program;
   struct build b = {.program = p,
                     .parameters = &model->parameters,
@@ -157,12 +183,12 @@ static int build(struct model *model, struct run *run, int repeated) {
   TRY(order_steps(p, run));
   hoist_steps(p, run);
   TRY(differentiate(p, run));
-  p->repeated = repeated < recompute_most(p) ? repeated : recompute_most(p);
-  TRY(recompute_steps(p));
+  TRY(recompute(p, run->config, saving));
   TRY(need_rows(p, run));
   chunk_steps(p, run);
   model->propagation.levels = p->levels;
   fuse_steps(p, run);
+  TRY(offload(p, run, saving));
   for (int s = 0; s < p->loss; s++)
     model->uses_graph |= p->step[s].aggregation.once || p->step[s].exchange > 0;
   return OK;
@@ -204,18 +230,22 @@ static int measure(struct model *model, struct run *run) {
 
 int model_init(struct model *model, struct run *run) {
   *model = (struct model){0};
-  TRY(build(model, run, run->config->train.recompute == RECOMPUTE_LAYER ? INT_MAX : 0));
+  TRY(build(model, run, 0));
   TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(&model->program)));
   TRY(readout_init(&model->readout, run));
   return measure(model, run);
 }
 
-int model_recompute(struct model *model, struct run *run, int layers) {
+int model_most_saving(const struct model *model, const struct run *run) {
+  return most_recomputing(&model->program, run->config) + most_offloading(&model->program, run);
+}
+
+int model_save(struct model *model, struct run *run, int saving) {
   program_free(&model->program);
   parameters_free(&model->parameters);
   model->chunk_count = 0;
-  TRY(build(model, run, layers));
+  TRY(build(model, run, saving));
   return measure(model, run);
 }
 
@@ -243,6 +273,7 @@ void model_estimate(const struct model *model, const struct run *run, struct est
   int64_t buffers = model->arena.used - parameters;
   estimate_add(device, "activations and buffers", buffers - replaced_features(model, buffers));
   estimate_add(device, "scratch of kernels", model->workspace);
+  estimate_add(host, "activations that wait for the backward", model->program.saved.waiting);
   if (model->features.sparse)
     estimate_add(host, "transposed features",
                  csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
@@ -287,6 +318,9 @@ static int aggregate_once(struct model *model, struct run *run) {
 static int take_memory(struct model *model, struct run *run) {
   void *workspace = NULL;
   TRY(arena_allocate(&model->arena, "parameters, activations and buffers"));
+  if (model->program.saved.waiting > 0)
+    TRY(device_host_alloc(run->device, model->program.saved.waiting, (void **)&model->program.saved.host,
+                          "activations that wait for the backward"));
   return kernels_workspace(run->kernels, model->workspace, &workspace);
 }
 
@@ -322,6 +356,7 @@ void model_free(struct model *model, struct run *run) {
   propagation_free(&model->propagation, run);
   readout_free(&model->readout, run);
   parameters_free(&model->parameters);
+  device_host_release(run->device, model->program.saved.host);
   arena_free(&model->arena);
   program_free(&model->program);
   *model = (struct model){0};

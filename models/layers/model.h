@@ -32,9 +32,13 @@ struct model {
 /* Builds the program of run->config over run->shard and measures its buffers (model->arena.used).
  * Errors: BAD_INPUT for an unknown model.type, naming those there are. */
 int model_init(struct model *model, struct run *run);
-/* The same program once more, of which the backward computes the inside of so many layers again. What else
+/* The same program once more, to take less memory where train.recompute and runtime.offload are "auto".
+ * saving 1: signs are kept in place of outputs, where these suffice; then the backward computes the inside of
+ * one layer again, of two, and so on; then one output waits in the host's memory, two, and so on. What else
  * model_init has made stays. */
-int model_recompute(struct model *model, struct run *run, int layers);
+int model_save(struct model *model, struct run *run, int saving);
+/* The most that has an effect, by now. */
+int model_most_saving(const struct model *model, const struct run *run);
 /* Bytes of the device that model_start will take. */
 int64_t model_bytes(const struct model *model);
 /* Adds what model_start will allocate; host and device may be one. */

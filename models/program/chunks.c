@@ -32,20 +32,12 @@ static void find_steps(struct program *p) {
   while (p->chunk.behind < p->steps && goes_back(p, &p->step[p->chunk.behind])) p->chunk.behind++;
 }
 
-static int touches(const struct program *p, const struct step *step, int place) {
-  for (int i = 0; i < STEP_INS; i++)
-    if (step->in[i] != NONE && program_place(p, step->in[i]) == place) return 1;
-  for (int i = 0; i < STEP_OUTS; i++)
-    if (step->out[i] != NONE && program_place(p, step->out[i]) == place) return 1;
-  return 0;
-}
-
 /* The first and the last step that touches the memory of a value. */
 static void find_touches(const struct program *p, int place, int *first, int *last) {
   *first = p->steps;
   *last = NONE;
   for (int s = 0; s < p->steps; s++) {
-    if (!touches(p, &p->step[s], place)) continue;
+    if (!program_touches(p, s, place)) continue;
     if (s < *first) *first = s;
     *last = s;
   }

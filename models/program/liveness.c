@@ -1,8 +1,9 @@
 /* liveness: values that are not alive at the same time share memory. A value lives from the step that writes
  * it to the last one that reads it, steps that run along with a head at the time of the head. Largest first,
  * each value comes to the lowest place that is free while it lives (Y. Pisarchyk and J. Lee, Efficient Memory
- * Management for Deep Neural Net Inference, 2020). Invariants: values of a plan that live at the same time do
- * not overlap; what is computed once lies in the same place in both plans. */
+ * Management for Deep Neural Net Inference, 2020); other orders follow, where that wastes room. Invariants:
+ * values of a plan that live at the same time do not overlap; what is computed once lies in the same place in
+ * both plans. */
 #include "models/program/program.h"
 #include "runtime/base/base.h"
 
@@ -87,15 +88,18 @@ static int64_t alive_at(int time) {
 
 /* Where most is alive is where room is scarce: each value's breadth is the most that is alive beside it. The
  * largest of all is what no plan can do without. */
-static void find_breadths(void) {
+static int64_t find_breadths(void) {
+  int64_t bound = 0;
   for (int time = NONE; time <= p->steps; time++) {
     const int64_t alive = alive_at(time);
-    if (alive > p->least) p->least = alive;
+    bound = larger(bound, alive);
     for (int v = 0; v < p->values; v++) {
       struct life *life = life_of(v);
       if (life->begin <= time && time <= life->end && alive > life->breadth) life->breadth = alive;
     }
   }
+  p->least = larger(p->least, bound);
+  return bound;
 }
 
 /* The lowest offset at which v touches none of the values that were placed before and live at the same time.
@@ -152,39 +156,65 @@ static int by_life(const void *left, const void *right) {
   return by_number(left, right, length_of(right), length_of(left));
 }
 
+static int64_t end_of(int v) {
+  return life_of(v)->offset + bytes_of(v);
+}
+
 /* Places the values in that order; the bytes that it takes. */
-static int64_t place(int *order, int count, int (*by)(const void *, const void *)) {
+static int64_t place(const int *order, int count) {
   int64_t bytes = 0;
-  qsort(order, (size_t)count, sizeof *order, by);
   for (int i = 0; i < count; i++) {
-    struct life *life = life_of(order[i]);
-    life->offset = lowest_place(order, i, order[i]);
-    if (life->offset + bytes_of(order[i]) > bytes) bytes = life->offset + bytes_of(order[i]);
+    life_of(order[i])->offset = lowest_place(order, i, order[i]);
+    bytes = larger(bytes, end_of(order[i]));
   }
   return bytes;
 }
 
-static void make_plan(int *order) {
+/* The value that lies highest comes first, behind what stays. */
+static void raise_highest(int *order, int count) {
+  int first = 0;
+  while (first < count && stays_for_ever(order[first])) first++;
+  int highest = first;
+  for (int i = first; i < count; i++)
+    if (end_of(order[i]) > end_of(order[highest])) highest = i;
+  if (first == count) return;
+  const int value = order[highest];
+  memmove(order + first + 1, order + first, (size_t)(highest - first) * sizeof *order);
+  order[first] = value;
+}
+
+/* From an order on, others in which what lay highest is placed first, until no byte is wasted. */
+static void try_orders(int *order, int count, int64_t bound, int *best, int64_t *least) {
+  enum { TRIES = 24 };
+  for (int i = 0; *least > bound && i < TRIES; i++) {
+    const int64_t bytes = place(order, count);
+    if (bytes < *least) memcpy(best, order, (size_t)count * sizeof *order), *least = bytes;
+    raise_highest(order, count);
+  }
+}
+
+/* order, best: [values] */
+static void make_plan(int *order, int *best) {
   static int (*const orders[])(const void *, const void *) = {by_size, by_breadth, by_begin, by_life};
   int64_t least = INT64_MAX;
-  int count = 0, best = 0;
+  int count = 0;
   find_lives();
-  find_breadths();
+  const int64_t bound = find_breadths();
   for (int v = 0; v < p->values; v++)
     if (owns_memory(v)) order[count++] = v;
   for (int i = 0; i < 4; i++) {
-    const int64_t bytes = place(order, count, orders[i]);
-    if (bytes < least) least = bytes, best = i;
+    qsort(order, (size_t)count, sizeof *order, orders[i]);
+    try_orders(order, count, bound, best, &least);
   }
-  place(order, count, orders[best]);
-  p->bytes = larger(p->bytes, least);
+  p->bytes = larger(p->bytes, place(best, count));
 }
 
 int plan_values(struct program *program) {
-  FREED int *order = NULL;
-  TRY(memory_arrays("the places of values", ROOM(&order, program->values + 1)));
+  FREED int *order = NULL, *best = NULL;
+  const int room = program->values + 1;
+  TRY(memory_arrays("the places of values", ROOM(&order, room), ROOM(&best, room)));
   p = program;
-  for (plan = TRAINING; plan < PLANS; plan++) make_plan(order);
+  for (plan = TRAINING; plan < PLANS; plan++) make_plan(order, best);
   return OK;
 }
 

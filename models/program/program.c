@@ -23,6 +23,8 @@ const char *const step_name[STEP_KINDS] = {
     [STEP_READOUT] = "readout",
     [STEP_READOUT_BACKWARD] = "readout backward",
     [STEP_ADD] = "add",
+    [STEP_OFFLOAD] = "offload",
+    [STEP_FETCH] = "fetch",
     [STEP_ZERO] = "zero",
     [STEP_DROPOUT] = "dropout",
     [STEP_EPILOGUE] = "epilogue",
@@ -106,6 +108,15 @@ int program_readers(const struct program *p, int value, int *first, int *last) {
   return readers;
 }
 
+int program_touches(const struct program *p, int step, int place) {
+  const struct step *of = &p->step[step];
+  for (int i = 0; i < STEP_INS; i++)
+    if (of->in[i] != NONE && program_place(p, of->in[i]) == place) return 1;
+  for (int i = 0; i < STEP_OUTS; i++)
+    if (of->out[i] != NONE && program_place(p, of->out[i]) == place) return 1;
+  return 0;
+}
+
 int program_head(const struct program *p, int step) {
   while (p->step[step].head != NONE) step = p->step[step].head;
   return step;
@@ -129,6 +140,28 @@ static void find_writers(struct program *p) {
       if (v != NONE && p->value[v].writer == NONE) p->value[v].writer = s;
     }
   }
+}
+
+static void follow(int *step, int at) {
+  if (*step >= at) ++*step;
+}
+
+void program_insert(struct program *p, int at, struct step step) {
+  program_step(p, step);
+  if (p->code != OK) return;
+  const struct step last = p->step[p->steps - 1];
+  memmove(&p->step[at + 1], &p->step[at], (size_t)(p->steps - 1 - at) * sizeof *p->step);
+  p->step[at] = last;
+  for (int s = 0; s < p->steps; s++) {
+    struct step *of = &p->step[s];
+    int *named[] = {&of->of, &of->head, &of->scale};
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) follow(named[i], at);
+    for (int i = 0; i < FUSIONS; i++) follow(&of->along[i], at);
+  }
+  follow(&p->loss, at);
+  follow(&p->chunk.first, at);
+  if (p->chunk.behind > at) p->chunk.behind++;
+  find_writers(p);
 }
 
 void program_compact(struct program *p) {

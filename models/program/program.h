@@ -31,6 +31,7 @@ struct value {
   int gradient;        /* where its gradient is to lie, a view; NONE: anywhere */
   int trained;         /* depends on a parameter: it has a gradient */
   int chunked;         /* it has the rows of a chunk alone */
+  int64_t waits;       /* where it waits in program.saved.host */
   int64_t held[PLANS]; /* rows that there is memory for; INT64_MAX: all */
   struct life life[PLANS];
   struct tensor tensor[PLANS]; /* each with as many rows as `rows` */
@@ -53,6 +54,14 @@ struct chunked_steps {
   int64_t rows;      /* at a time; 0: there are no such steps */
 };
 
+/* What the device does not keep from the forward to the backward. */
+struct saved_memory {
+  int repeated;        /* the lowest layers whose inside the backward computes again */
+  int can_wait, waits; /* values that could wait in the host's memory, and that do */
+  int64_t waiting;     /* their bytes */
+  char *host;          /* [waiting] */
+};
+
 struct program {
   struct value *value;
   struct step *step;
@@ -70,7 +79,7 @@ struct program {
   int64_t bytes; /* of the block of values */
   void *running; /* real [program_statistics] of all norms of the batch, layer after layer */
   int levels;    /* of rows that its steps tell apart */
-  int repeated;  /* the lowest layers whose inside the backward computes again */
+  struct saved_memory saved;
   int64_t least; /* the largest sum of values that are alive at once, in either plan: none needs less */
 };
 
@@ -80,6 +89,8 @@ void program_free(struct program *p);
 int program_value(struct program *p, struct value value);
 int program_norm(struct program *p, struct norm_state norm);
 void program_step(struct program *p, struct step step);
+/* In front of the step that was at that place; all that names a step by its place follows. */
+void program_insert(struct program *p, int at, struct step step);
 /* A step with nothing in it. */
 struct step step_of(enum step_kind kind, int layer);
 
@@ -87,6 +98,8 @@ struct step step_of(enum step_kind kind, int layer);
 int program_place(const struct program *p, int value);
 /* Steps that read a value, not counting `but`; the first and the last of them (any may be NULL). */
 int program_readers(const struct program *p, int value, int *first, int *last);
+/* Whether a step reads or writes a value whose memory `place` has. */
+int program_touches(const struct program *p, int step, int place);
 /* Whether a step runs by chunks. */
 static inline int program_is_chunked(const struct program *p, int step) {
   return p->chunk.rows > 0 && p->chunk.first <= step && step < p->chunk.behind;
@@ -123,11 +136,14 @@ int differentiate(struct program *p, const struct run *run);
 int recompute_steps(struct program *p);
 /* The backward of the topmost two layers follows at once: there is nothing to gain. */
 int recompute_most(const struct program *p);
+void keep_signs(struct program *p);
 int need_rows(struct program *p, const struct run *run);
 /* Bytes of the logits of a chunk: tests make it small. */
 extern int64_t chunk_bytes;
 void chunk_steps(struct program *p, const struct run *run);
 void fuse_steps(struct program *p, const struct run *run);
+/* So many values wait in the host's memory, or as many as there are that can. */
+int offload_steps(struct program *p, int wanted);
 int plan_values(struct program *p);
 /* Bytes of a value in a plan. */
 int64_t plan_bytes_of(const struct value *value, enum value_plan plan);

@@ -16,7 +16,7 @@ struct recomputation {
 static int is_computed_again(const struct program *p, int value) {
   const int writer = value == NONE ? NONE : p->value[value].writer;
   const struct step *step = writer == NONE || writer > p->loss ? NULL : &p->step[writer];
-  if (!step || step->aggregation.once || step->layer >= p->repeated) return 0;
+  if (!step || step->aggregation.once || step->layer >= p->saved.repeated) return 0;
   return step->kind == STEP_LINEAR || step->kind == STEP_AGGREGATE || step_attends(step->kind);
 }
 
@@ -99,7 +99,7 @@ int recompute_steps(struct program *p) {
   FREED int *again = NULL;
   const int behind = p->steps - p->loss - 1, values = 4 * (p->values + 1); /* and copies of them */
   int layer = p->layers;
-  if (p->repeated == 0) return OK;
+  if (p->saved.repeated == 0) return OK;
   TRY(memory_arrays("the steps of a model", ROOM(&backward, behind + 1), ROOM(&again, values)));
   for (int v = 0; v < values; v++) again[v] = NONE;
   for (int s = 0; s < behind; s++) backward[s] = p->step[p->loss + 1 + s];

@@ -6,9 +6,11 @@
  *   hoist.c          what depends neither on weights nor on the epoch is computed once
  *   differentiate.c  the backward list, by the rules
  *   recompute.c      values that a backward computes again in place of keeping them
+ *   signs.c          signs of what only a ReLU's backward would read
  *   rows.c           the rows that each step has to compute
  *   chunks.c         steps that run for some rows after the other
  *   fuse.c           steps that run along with another one, their head
+ *   offload.c        values that wait in the host's memory
  *   liveness.c       where each value lies */
 #ifndef MODELS_PROGRAM_STEP_H
 #define MODELS_PROGRAM_STEP_H
@@ -52,13 +54,18 @@ enum step_kind {
   STEP_READOUT_BACKWARD,
   /* y = factor x, or y += factor x where there is in[1], which is y. in: x, y; out: y */
   STEP_ADD,
+  /* x begins to go to the host's memory. in: x or NONE, what has arrived there by now */
+  STEP_OFFLOAD,
+  /* x begins to come back. in[1]: what has come back by now; out: x or NONE */
+  STEP_FETCH,
   /* y = 0 in the rows that whoever wrote it has not computed. in: y */
   STEP_ZERO,
   /* y = dropout(x), which is its own gradient. in: x; out: y */
   STEP_DROPOUT,
-  /* y = dropout(act(norm(z + bias)) + residual). in: z, residual; out: y */
+  /* y = dropout(act(norm(z + bias)) + residual). in: z, residual; out: y, its signs for the backward */
   STEP_EPILOGUE,
-  /* in: dy, z; out: dz, which lies where dy does, and the gradient of the residual */
+  /* in: dy, z, or y where they are one, or its signs; out: dz, which lies where dy does, and the gradient of
+   * the residual */
   STEP_EPILOGUE_BACKWARD,
   /* Behind it, of a batch norm: dz from what all ranks summed. in: dz, z; out: dz */
   STEP_NORM_BACKWARD,

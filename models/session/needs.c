@@ -37,11 +37,12 @@ static void add_graph(const struct dataset *d, int hypergraph, struct estimate *
   if (weighted && host != device) estimate_add(device, "the graph", bytes_of(arcs, 1, 4));
 }
 
-/* Hidden layers whose outputs are there at once in all rows: for the backward those of all; in an evaluation
- * the last one's. */
-static int64_t outputs_at_once(const struct config *config) {
+/* Hidden layers whose outputs are there at once in all rows: for the backward those of all; where they may
+ * wait elsewhere, what a layer reads and writes; in an evaluation the last one's. */
+static int64_t outputs_at_once(const struct config *config, int on_host) {
   const int64_t hidden = config->model.layers - 1;
-  return config->runtime.rows == ROWS_ALL ? hidden : smaller(hidden, 1);
+  const int waits = !on_host && config->runtime.offload != OFFLOAD_NONE;
+  return config->runtime.rows != ROWS_ALL ? smaller(hidden, 1) : waits ? smaller(hidden, 2) : hidden;
 }
 
 /* What every layer leaves for the one above it; values, gradients and moments of the first layer's weight,
@@ -49,7 +50,8 @@ static int64_t outputs_at_once(const struct config *config) {
 void needs_add(const struct config *config, const struct dataset *d, int hypergraph, int ranks,
                struct estimate *host, struct estimate *device) {
   enum dtype dtype = dtype_of(config->runtime.precision);
-  int64_t real = dtype == F64 ? 8 : 4, hidden = outputs_at_once(config) * config->model.hidden;
+  int64_t real = dtype == F64 ? 8 : 4,
+          hidden = outputs_at_once(config, host == device) * config->model.hidden;
   int64_t weights = bytes_of(d->features, config->model.layers > 1 ? config->model.hidden : d->classes,
                              ranks);
   add_features(d, dtype, host, device);

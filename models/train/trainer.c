@@ -34,17 +34,27 @@ static int64_t lacks_memory(const struct trainer *trainer, const struct run *run
   return model_bytes(&trainer->model) + trainer->arena.used > memory_left(run);
 }
 
-/* The fewest layers computed again with which it fits on all ranks; the most that can be, where none does. */
-static int recompute_to_fit(struct trainer *trainer, struct run *run) {
-  const int most = recompute_most(&trainer->model.program);
-  for (int layers = 1; layers <= most; layers++) {
-    int64_t lacking = lacks_memory(trainer, run);
-    TRY(comm_reduce(run->comm, &lacking, 1, NUMBER_INT64, REDUCE_MAX));
-    if (!lacking) return OK;
-    TRY(model_recompute(&trainer->model, run, layers));
-    measure(trainer, run);
-  }
+/* Whether what is to wait in the host's memory finds no room there. */
+static int64_t crowds_host(const struct trainer *trainer, const struct run *run) {
+  return trainer->model.program.saved.waiting > memory_limit(run->comm->local_size) - memory_used();
+}
+
+static int save_memory(struct trainer *trainer, struct run *run, int saving) {
+  TRY(model_save(&trainer->model, run, saving));
+  measure(trainer, run);
   return OK;
+}
+
+/* The least saving with which it fits on all ranks; the most that there is, where none does. */
+static int save_to_fit(struct trainer *trainer, struct run *run) {
+  for (int saving = 0;; saving++) {
+    int64_t state[] = {lacks_memory(trainer, run), model_most_saving(&trainer->model, run),
+                       crowds_host(trainer, run)};
+    TRY(comm_reduce(run->comm, state, 3, NUMBER_INT64, REDUCE_MAX));
+    if (state[2] && saving > 0) return save_memory(trainer, run, saving - 1);
+    if (!state[0] || saving >= state[1]) return OK;
+    TRY(save_memory(trainer, run, saving + 1));
+  }
 }
 
 int trainer_init(struct trainer *trainer, struct run *run) {
@@ -53,7 +63,7 @@ int trainer_init(struct trainer *trainer, struct run *run) {
   trainer->epoch = (struct epoch){
       .model = &trainer->model, .objective = &trainer->objective, .snapshots = &trainer->snapshots};
   measure(trainer, run);
-  return run->config->train.recompute == RECOMPUTE_AUTO ? recompute_to_fit(trainer, run) : OK;
+  return save_to_fit(trainer, run);
 }
 
 void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *host,

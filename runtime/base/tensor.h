@@ -14,7 +14,7 @@ struct tensor {
 };
 
 static inline HOST_DEVICE int64_t dtype_bytes(enum dtype dtype) {
-  return dtype == F64 ? 8 : dtype == F32 ? 4 : 2;
+  return dtype == F64 ? 8 : dtype == F32 ? 4 : dtype == BF16 ? 2 : 1;
 }
 
 /* Rows of activations and parameters lie at multiples of ROW_BYTES: wide loads, whole sectors of a GPU's

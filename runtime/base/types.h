@@ -3,7 +3,9 @@
 #ifndef RUNTIME_BASE_TYPES_H
 #define RUNTIME_BASE_TYPES_H
 
-enum dtype { F32, BF16, F64 }; /* F64: CPU only, for gradient checks */
+/* F64: CPU only, for gradient checks. BITS: eight columns of a matrix of bits, column j being bit j % 8 of
+ * element j / 8. */
+enum dtype { F32, BF16, F64, BITS };
 
 /* Choices of a configuration stand in the order of their names there. */
 enum precision { PRECISION_FP32, PRECISION_FP32_STRICT, PRECISION_TF32, PRECISION_BF16, PRECISION_FP64 };

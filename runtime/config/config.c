@@ -75,7 +75,7 @@ static const struct config_key table[] = {
     INTEGER(train.runs, 1, 1, CONFIG_RUNS, "trainings to do, for a mean and a deviation"),
     INTEGER(train.eval_every, 1, 1, 1e9, "epochs between evaluations"),
     INTEGER(train.patience, 0, 0, 1e9, "stop after so many epochs without a better validation metric, or an equal one at a smaller loss; 0: never"),
-    CHOICE(train.recompute, RECOMPUTE_AUTO, "what the backward computes again rather than keep: the inside of as few layers as let the run fit into memory, of none, or of all", "auto", "none", "layer"),
+    CHOICE(train.recompute, RECOMPUTE_AUTO, "what the backward computes again rather than keep: the inside of as few layers as let the run fit into memory, of none, or of all; signs serve for outputs where a ReLU reads no more, first of all", "auto", "none", "layer"),
 
     CHOICE(partition.method, PARTITION_METIS, "who gets which nodes: what METIS finds, ranges of ids, a draw, what partition.file says", "metis", "block", "random", "file"),
     TEXT(partition.file, "", "parts that were made elsewhere, for method \"file\": a text with a part a line, an .npy or the .h5 of a kept partition, one value a node in the order of the dataset's rows"),
@@ -92,6 +92,7 @@ static const struct config_key table[] = {
     BOOLEAN(runtime.overlap, 1, "compute own columns while the exchange is in flight"),
     BOOLEAN(runtime.once, 1, "aggregate the input once where it does not change"),
     CHOICE(runtime.rows, ROWS_NEEDED, "rows that an epoch computes: those that the loss needs, where that saves enough, or all", "needed", "all"),
+    CHOICE(runtime.offload, OFFLOAD_AUTO, "what waits in the host's memory between forward and backward: on a GPU as few outputs of layers as let the run fit, where recomputing does not suffice; none; or all", "auto", "none", "activations"),
     BOOLEAN(runtime.graph, 1, "on a GPU: record an epoch once and replay it"),
     REAL(runtime.timeout, 300, 0.1, 1e6, "seconds to wait for another rank before the job is ended"),
     INTEGER(runtime.threads, 0, 0, 4096, "threads of a rank; 0: from its binding"),

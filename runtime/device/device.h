@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAMS };
-enum event { EVENT_PACKED, EVENT_RECEIVED, EVENTS };
+enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAM_HOST, STREAMS };
+enum event { EVENT_PACKED, EVENT_RECEIVED, EVENT_COPIES, EVENT_COPIED, EVENTS };
 enum { MARKS = 8 };
 
 struct device_graph; /* recorded work */

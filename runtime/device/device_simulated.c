@@ -52,10 +52,13 @@ static void simulated_release(struct device *device, void *pointer) {
   munmap(block, (size_t)(bytes + 2 * PAGE));
 }
 
-/* To and from the host: set-up, which is not timed. */
+/* To and from the host: set-up, which is not timed; but for copies beside the steps of an epoch, at the rate
+ * of a PCIe 5.0 bus, of which an H200 was measured. */
 static int simulated_upload(struct device *device, enum stream stream, void *to, const void *from,
                             int64_t bytes) {
-  (void)device, (void)stream, (void)to, (void)from, (void)bytes;
+  static const double bus = 54e9; /* bytes a second */
+  (void)to, (void)from;
+  if (stream == STREAM_HOST) simulated_of(device)->clock[stream] += (double)bytes / bus;
   return OK;
 }
 

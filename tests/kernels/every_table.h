@@ -4,7 +4,7 @@
 #ifndef TESTS_KERNELS_EVERY_TABLE_H
 #define TESTS_KERNELS_EVERY_TABLE_H
 
-#include "kernels/ops/epilogue.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/ops/kernels.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"
@@ -230,6 +230,16 @@ static inline struct tensor matrix(struct kernels *k, const double *value, int64
 
 static inline struct tensor real_matrix(struct kernels *k, const double *value, int64_t rows, int64_t cols) {
   return padded_matrix_of(k, k->real, value, rows, cols, 0);
+}
+
+/* Bits of what is above 0 in a matrix of the table's type. */
+static inline struct tensor signs_of(struct kernels *k, struct tensor x) {
+  const int64_t bytes = (x.cols + 7) / 8;
+  void *const bits = device_block(k, memset(host_block(x.rows * bytes), 0xA5, (size_t)(x.rows * bytes)),
+                                  x.rows * bytes);
+  struct signs op = {.x = x, .of = tensor_of(bits, BITS, x.rows, bytes)};
+  assert_ok(op_signs(k, &op));
+  return op.of;
 }
 
 /* The padding that puts rows of any type at multiples of 32 bytes. */

@@ -15,5 +15,6 @@ int REAL(cpu_column_sums)(struct kernels *k, const struct column_sums *op);
 int REAL(cpu_column_moments)(struct kernels *k, const struct column_moments *op);
 int REAL(cpu_add)(struct kernels *k, const struct add *op, int count);
 int REAL(cpu_dot)(struct kernels *k, const struct dot *op);
+int REAL(cpu_signs)(struct kernels *k, const struct signs *op);
 
 #endif

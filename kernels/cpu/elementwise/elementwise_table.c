@@ -11,4 +11,5 @@ const struct elementwise_ops REAL(cpu_elementwise_ops) = {
     .column_moments = REAL(cpu_column_moments),
     .add = REAL(cpu_add),
     .dot = REAL(cpu_dot),
+    .signs = REAL(cpu_signs),
 };

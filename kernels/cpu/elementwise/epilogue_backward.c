@@ -49,6 +49,12 @@ static void activate_backward(enum activation activation, int64_t cols, const re
   }
 }
 
+/* The same of a ReLU from the signs of y. */
+static void activate_backward_from_signs(struct tensor signs, int64_t v, int64_t cols, real *dz) {
+  const uint8_t *bits = (const uint8_t *)signs.data + v * signs.stride;
+  for (int64_t j = 0; j < cols; j++) dz[j] = bits[j / 8] >> j % 8 & 1 ? dz[j] : (real)0;
+}
+
 /* The same from y, which is act(n) times the dropout's scale: the sign of n is that of y, and for ELU
  * exp(n) = act(n) + 1. Where y was dropped dz is 0 already. */
 static void activate_backward_from_y(const struct epilogue *forward, const real *y, real *dz) {
@@ -107,7 +113,9 @@ static void backward_row(const struct epilogue_backward *op, uint32_t epoch, int
   real *dz = row_of(op->dz, v);
   drop_gradient(forward, epoch, v, row_of(op->dy, v), dz);
   if (op->residual_grad.data) memcpy(row_of(op->residual_grad, v), dz, (size_t)cols * sizeof *dz);
-  if (saved_is_y(forward)) {
+  if (op->signs.data) {
+    activate_backward_from_signs(op->signs, v, cols, dz);
+  } else if (saved_is_y(forward)) {
     activate_backward_from_y(forward, row_of(forward->y, v), dz);
   } else {
     recompute(forward, v, s);

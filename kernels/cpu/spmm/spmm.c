@@ -73,10 +73,16 @@ static void add_row(const real *from, real *to, int64_t width) {
 /* See op_spmm_takes_epilogue. */
 static void end_below(const struct epilogue_backward *below, int64_t v, real *dy) {
   const struct epilogue *forward = below->forward;
-  const real *kept = row_of(forward->y, v);
   const real scale = forward->dropout.threshold > 0 ? (real)forward->dropout.wide_scale : (real)1;
+  const int64_t cols = below->dy.cols;
+  if (below->signs.data) {
+    const uint8_t *bits = (const uint8_t *)below->signs.data + v * below->signs.stride;
+    for (int64_t j = 0; j < cols; j++) dy[j] = bits[j / 8] >> j % 8 & 1 ? dy[j] * scale : (real)0;
+    return;
+  }
+  const real *kept = row_of(forward->y, v);
 #pragma omp simd
-  for (int64_t j = 0; j < forward->y.cols; j++) dy[j] = kept[j] > 0 ? dy[j] * scale : (real)0;
+  for (int64_t j = 0; j < cols; j++) dy[j] = kept[j] > 0 ? dy[j] * scale : (real)0;
 }
 
 static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {

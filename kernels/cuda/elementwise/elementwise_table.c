@@ -11,4 +11,5 @@ const struct elementwise_ops cuda_elementwise_ops = {
     .column_moments = cuda_column_moments,
     .add = cuda_add,
     .dot = cuda_dot,
+    .signs = cuda_signs,
 };

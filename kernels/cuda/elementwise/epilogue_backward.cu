@@ -11,12 +11,13 @@ template <class T, saved_values SAVED> constexpr int BLOCKS = SAVED == Z_OF_NORM
 enum { BIAS, SHIFT, GAIN }; /* the column sums; without a norm BIAS alone */
 
 template <class T, saved_values SAVED, bool WHOLE> struct backward_step {
-  static constexpr bool NORM = SAVED == Z_OF_NORM;
+  static constexpr bool NORM = SAVED == Z_OF_NORM, READS = SAVED != NOTHING && SAVED != SIGNS;
   static constexpr int ROWS = 1, SUMS = NORM ? 3 : 1;
   struct input {
     packed<T> dy, saved;
     int64_t id;
     float scale;
+    uint32_t signs;
   };
   const struct backward &op;
   uint32_t epoch;
@@ -28,7 +29,8 @@ template <class T, saved_values SAVED, bool WHOLE> struct backward_step {
   __device__ __forceinline__ struct input read(int v) const {
     struct input in;
     in.dy = read_group<T, WHOLE>(op.dy, v < end, v, first, n);
-    if (SAVED != NOTHING) in.saved = read_group<T, WHOLE>(op.forward.z, v < end, v, first, n);
+    if (READS) in.saved = read_group<T, WHOLE>(op.forward.z, v < end, v, first, n);
+    if (SAVED == SIGNS) in.signs = v < end && n > 0 ? row_of<uint8_t>(op.signs, v)[first / GROUP] : 0;
     in.id = op.masks && v < end ? op.forward.dropout.id[v] : 0;
     in.scale = scale_of(op.scale, v, v < end);
     return in;
@@ -67,7 +69,10 @@ template <class T, saved_values SAVED, bool WHOLE> struct backward_step {
     drop_gradient(in, d);
     if (op.residual_grad.data && stores)
       store_group<T, WHOLE>(op.residual_grad, v, first, stored_columns(op.residual_grad, first), d);
-    if constexpr (SAVED != NOTHING) {
+    if constexpr (SAVED == SIGNS) {
+#pragma unroll
+      for (int j = 0; j < GROUP; j++) d[j] = in.signs >> j & 1 ? d[j] : 0;
+    } else if constexpr (SAVED != NOTHING) {
       unpack(in.saved, saved);
       activation_backward<SAVED>(op.forward, v, columns, saved, d);
     }
@@ -104,6 +109,7 @@ static __global__ void __launch_bounds__(BLOCK, (BLOCKS<T, SAVED>))
 static saved_values saved_by(const struct epilogue_backward *op) {
   if (op->forward->norm != NORM_NONE) return Z_OF_NORM;
   if (op->forward->activation == ACTIVATION_NONE) return NOTHING;
+  if (op->signs.data) return SIGNS;
   return op->forward->y.data == op->forward->z.data ? Y : Z;
 }
 
@@ -134,7 +140,7 @@ static int add_sums(struct kernels *k, const struct epilogue_backward *op, const
 template <class T, saved_values SAVED>
 static int run(struct kernels *k, const struct epilogue_backward *op, struct backward *of) {
   const bool whole = is_whole(of->dy) && is_whole(of->dz) && is_whole_or_absent(of->residual_grad) &&
-                     (SAVED == NOTHING || is_whole(of->forward.z));
+                     (SAVED == NOTHING || SAVED == SIGNS || is_whole(of->forward.z));
   const dim3 block = block_of(of->dz.cols);
   of->cut = cut_rows(of->dz.rows, BLOCKS<T, SAVED>);
   TRY(take_workspace(k, op, of));
@@ -157,6 +163,8 @@ static int run_with(struct kernels *k, const struct epilogue_backward *op, struc
     return run<T, NOTHING>(k, op, of);
   case Y:
     return run<T, Y>(k, op, of);
+  case SIGNS:
+    return run<T, SIGNS>(k, op, of);
   case Z:
     return run<T, Z>(k, op, of);
   default:
@@ -181,8 +189,9 @@ int cuda_epilogue_backward(struct kernels *k, const struct epilogue_backward *op
   of.dy = op->dy;
   of.dz = op->dz;
   of.residual_grad = op->residual_grad;
+  of.signs = op->signs;
   of.scale = op->scale;
   of.scalars = k->scalars;
-  of.masks = drops && !(saved == Y && of.forward.activation == ACTIVATION_RELU);
+  of.masks = drops && saved != SIGNS && !(saved == Y && of.forward.activation == ACTIVATION_RELU);
   return op->dz.dtype == BF16 ? run_with<bf16>(k, op, &of) : run_with<float>(k, op, &of);
 }

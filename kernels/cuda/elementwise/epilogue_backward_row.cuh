@@ -6,11 +6,11 @@
 #include "kernels/cuda/elementwise/epilogue_row.cuh"
 
 /* What is read of the forward pass. */
-enum saved_values { NOTHING, Y, Z, Z_OF_NORM };
+enum saved_values { NOTHING, Y, SIGNS, Z, Z_OF_NORM };
 
 struct backward {
   struct epilogue forward;
-  struct tensor dy, dz, residual_grad;
+  struct tensor dy, dz, residual_grad, signs;
   const void *scale;
   const struct scalars *scalars;
   float2 *means;   /* [rows] of g and of g xhat; NULL: a row's lanes find them */

@@ -68,7 +68,8 @@ static int copy_x(struct kernels *k, const struct spmm *op, const float *scale, 
 
 static struct spmm_epilogue spmm_epilogue_of(struct kernels *k, const struct spmm *op) {
   const int64_t wide = 16 / dtype_bytes(op->x.dtype);
-  const struct tensor kept = op->below ? op->below->forward->y : tensor_of(NULL, op->x.dtype, 0, 0);
+  const bool signs = op->below && op->below->signs.data;
+  const struct tensor kept = op->below && !signs ? op->below->forward->y : tensor_of(NULL, op->x.dtype, 0, 0);
   struct spmm_epilogue f = {};
   f.kept_scale = 1;
   f.y = f.out = rows_of(op->y);
@@ -76,6 +77,7 @@ static struct spmm_epilogue spmm_epilogue_of(struct kernels *k, const struct spm
   f.self = rows_of(op->self);
   f.added = rows_of(op->added);
   f.kept = rows_of(kept);
+  if (signs) f.signs = rows_of(op->below->signs);
   if (op->below && op->below->forward->dropout.threshold > 0)
     f.kept_scale = op->below->forward->dropout.scale;
   f.width = (int32_t)op->y.cols;

@@ -59,8 +59,9 @@ struct row_loss {
 
 struct spmm_epilogue {
   struct rows sums, y, self, added, out,
-      residual;     /* out: the epilogue's result, y itself or another matrix */
-  struct rows kept; /* output of the ReLU below, whose gradient y is; that of what is kept times kept_scale */
+      residual; /* out: the epilogue's result, y itself or another matrix */
+  /* Output of the ReLU below, whose gradient y is, or its signs; that of what is kept times kept_scale. */
+  struct rows kept, signs;
   float kept_scale;
   int32_t width;
   bool accumulate;
@@ -250,6 +251,12 @@ static __device__ __forceinline__ void epilogue_sum(const struct spmm_epilogue &
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] = other[i] > 0 ? sum[i] * f.kept_scale : 0;
   }
+  if (f.signs.data) {
+    static_assert(GROUP % WIDE == 0, "columns of one byte");
+    const uint32_t bits = n > 0 ? *at<uint8_t>(f.signs, row, col / GROUP) >> col % GROUP : 0;
+#pragma unroll
+    for (int i = 0; i < WIDE; i++) sum[i] = bits >> i & 1 ? sum[i] * f.kept_scale : 0;
+  }
   if (f.out.data != f.y.data) write_either<T>(f, whole, f.y, row, col, n, sum);
 }
 
@@ -271,7 +278,7 @@ static __device__ __forceinline__ void epilogue_row(const struct spmm_epilogue &
  * sums of few entries feel. */
 static inline bool is_plain(const struct spmm_epilogue &f, int64_t element) {
   return f.whole && f.narrow && f.width * element % 16 == 0 && f.windows.tiers == 0 && !f.self_scale &&
-         !f.accumulate && !f.has_halo && !f.added.data && !f.kept.data;
+         !f.accumulate && !f.has_halo && !f.added.data && !f.kept.data && !f.signs.data;
 }
 
 static inline bool is_plain_epilogue(const struct spmm_epilogue &f, const struct epilogue &epilogue) {

@@ -115,6 +115,13 @@ static int batch_statistics(const struct pass *pass, const struct norm_state *no
   return op_batch_norm_stats(run->kernels, &stats);
 }
 
+int rule_keep_signs(const struct pass *pass, const struct step *step) {
+  if (step->kind != STEP_EPILOGUE) step = fused(pass, step, FUSE_EPILOGUE);
+  if (!pass->training || !step || step->kind != STEP_EPILOGUE || step->out[1] == NONE) return OK;
+  const struct signs signs = {.x = tensor_out(pass, step, 0), .of = tensor_out(pass, step, 1)};
+  return op_signs(pass->run->kernels, &signs);
+}
+
 int run_epilogue(const struct pass *pass, const struct step *step) {
   const struct program *p = pass->program;
   struct epilogue epilogue = rule_epilogue_of(pass, step);
@@ -127,20 +134,23 @@ int run_epilogue(const struct pass *pass, const struct step *step) {
 }
 
 /* The forward's arguments. What the backward does not read may have lost its memory to another value by now:
- * dy stands for it, which is no other value's. z may be a value that was computed again. */
+ * dy stands for it, which is no other value's. z may be a value that was computed again, or has come back. */
 static struct rule_backward backward_of(const struct pass *pass, const struct step *step) {
   const struct program *p = pass->program;
   struct step of = p->step[step->of], *forward = &of;
+  const struct tensor dy = tensor_in(pass, step, 0), read = tensor_in(pass, step, 1);
+  const int signs = read.dtype == BITS, reads = read.data && !signs;
+  const int in_place = p->value[forward->out[0]].place == forward->in[0];
   of.rows[TRAINING] = step->rows[TRAINING];
   struct rule_backward backward = {.forward = rule_epilogue_of(pass, forward)};
   backward.forward.loss = NULL;
-  if (step->in[1] != forward->out[0]) backward.forward.y = tensor_in(pass, step, 0);
-  if (step->in[1] == NONE)
-    backward.forward.z = backward.forward.y, backward.forward.residual = (struct tensor){0};
-  if (step->in[1] != NONE && step->in[1] != forward->out[0]) backward.forward.z = tensor_in(pass, step, 1);
-  backward.op = (struct epilogue_backward){.dy = tensor_in(pass, step, 0),
+  backward.forward.z = reads ? read : dy;
+  backward.forward.y = reads && in_place ? read : dy;
+  if (!reads) backward.forward.residual = (struct tensor){0};
+  backward.op = (struct epilogue_backward){.dy = dy,
                                            .dz = tensor_out(pass, step, 0),
                                            .residual_grad = tensor_out(pass, step, 1),
+                                           .signs = signs ? read : (struct tensor){0},
                                            .scale = rule_scale(pass, step),
                                            .shift_grad = rule_gradient(pass, forward->index.shift),
                                            .gain_grad = rule_gradient(pass, forward->index.gain),

@@ -42,6 +42,7 @@ rule run_cosine, run_cosine_backward;                           /* cosine.c */
 rule run_reduce, run_reduce_backward;                           /* reduce.c */
 rule run_readout, run_readout_backward;                         /* readout.c */
 rule run_add, run_dropout, run_epilogue, run_epilogue_backward; /* epilogue.c */
+rule run_offload, run_fetch;                                    /* offload.c */
 rule run_zero;                                                  /* zero.c */
 rule run_norm_backward;                                         /* norm.c */
 
@@ -118,6 +119,9 @@ int rule_arcs(struct arcs arcs, const struct direction *direction, struct tensor
 /* All of an EPILOGUE; and where the gradient of a parameter goes, NULL for NONE. */
 struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *step);
 void *rule_gradient(const struct pass *pass, int parameter);
+/* Keeps the signs of what the epilogue has left that a step is, or that ran along with it, if any are wanted.
+ */
+int rule_keep_signs(const struct pass *pass, const struct step *step);
 /* What runs along as the epilogue of a head: that of an EPILOGUE or a DROPOUT, in *epilogue; NULL: none. */
 const struct epilogue *rule_epilogue(const struct pass *pass, const struct step *head,
                                      struct epilogue *epilogue);

@@ -23,6 +23,8 @@ int run_step(const struct pass *pass, int s) {
       [STEP_READOUT] = run_readout,
       [STEP_READOUT_BACKWARD] = run_readout_backward,
       [STEP_ADD] = run_add,
+      [STEP_OFFLOAD] = run_offload,
+      [STEP_FETCH] = run_fetch,
       [STEP_ZERO] = run_zero,
       [STEP_DROPOUT] = run_dropout,
       [STEP_EPILOGUE] = run_epilogue,
@@ -31,5 +33,7 @@ int run_step(const struct pass *pass, int s) {
   };
   const struct step *step = &pass->program->step[s];
   if (step->head != NONE) return OK;
-  return step->again ? PROFILE("recompute", rules[step->kind](pass, step)) : rules[step->kind](pass, step);
+  if (step->again) return PROFILE("recompute", rules[step->kind](pass, step));
+  TRY(rules[step->kind](pass, step));
+  return rule_keep_signs(pass, step);
 }

@@ -199,7 +199,7 @@ TEST(gradients_are_those_of_central_differences) {
 }
 
 /* Rows enough for every thread to see several: dz and its sums, which are of what is not rounded yet. */
-static void check_tall(struct kernels *k, int64_t rows, int64_t cols, int drop) {
+static void check_tall(struct kernels *k, int64_t rows, int64_t cols, int drop, int signs) {
   int64_t count = rows * cols;
   double *y = integer_block(1, count), *dy = rounded(k, noise_block(2, count), count);
   double *dz = host_block(count * 8), *sum = host_block(cols * 8);
@@ -212,6 +212,8 @@ static void check_tall(struct kernels *k, int64_t rows, int64_t cols, int drop) 
     sum[i % cols] += dz[i];
   }
   struct epilogue_backward op = {.forward = &forward, .dy = padded_matrix(k, dy, rows, cols, 8)};
+  if (signs) op.signs = signs_of(k, forward.y);
+  if (signs) forward.z = forward.y = op.dy; /* are not read */
   op.dz = padded_matrix(k, NULL, rows, cols, 8);
   op.bias_grad = reals(k, sum, cols);
   assert_ok(op_epilogue_backward(k, &op));
@@ -221,9 +223,12 @@ static void check_tall(struct kernels *k, int64_t rows, int64_t cols, int drop) 
 }
 
 static void tall(struct kernels *k) {
-  check_tall(k, 20011, 24, 0);
-  check_tall(k, 20011, 24, 1);
-  check_tall(k, 5003, 256, 1);
+  for (int signs = 0; signs < 2; signs++) {
+    check_tall(k, 20011, 24, 0, signs);
+    check_tall(k, 20011, 24, 1, signs);
+    check_tall(k, 5003, 256, 1, signs);
+  }
+  check_tall(k, 1001, 13, 1, 1);
 }
 
 TEST(gradients_of_many_rows_add_up) {
@@ -286,4 +291,31 @@ static void not_a_number(struct kernels *k) {
 
 TEST(a_nan_is_not_hidden_by_an_activation) {
   on_every_table(not_a_number);
+}
+
+static void check_signs(struct kernels *k, int64_t rows, int64_t cols, int64_t pad) {
+  const int64_t bytes = (cols + 7) / 8;
+  double *x = integer_block(3, rows * cols);
+  if (rows * cols > 0) x[0] = (double)NAN;
+  const struct tensor signs = signs_of(k, padded_matrix(k, x, rows, cols, pad));
+  uint8_t *bits = host_block(rows * bytes + 1);
+  assert_ok(device_download(k->device, STREAM_COMPUTE, bits, signs.data, rows * bytes));
+  assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < 8 * bytes; j++)
+      assert_int_equal(bits[i * bytes + j / 8] >> j % 8 & 1, j < cols && x[i * cols + j] > 0);
+  free_blocks(k->device);
+}
+
+static void all_signs(struct kernels *k) {
+  static const int64_t widths[] = {1, 7, 8, 20, 64, 602};
+  for (int i = 0; i < 6; i++) {
+    check_signs(k, 37, widths[i], OWN_GAPS);
+    check_signs(k, 3, widths[i], 1);
+  }
+  check_signs(k, 0, 8, 0);
+}
+
+TEST(signs_are_bits_of_what_is_above_0) {
+  on_every_table(all_signs);
 }

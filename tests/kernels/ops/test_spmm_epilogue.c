@@ -101,8 +101,9 @@ static void check_epilogue(struct kernels *k, const struct updated *u, enum dtyp
   free_blocks(k->device);
 }
 
-/* Rows that finish end with the gradient of a ReLU below, and of its dropout, from what it kept. */
-static void check_below(struct kernels *k, const struct updated *u) {
+/* Rows that finish end with the gradient of a ReLU below, and of its dropout, from what it kept, or from the
+ * signs of that. */
+static void check_below(struct kernels *k, const struct updated *u, int signs) {
   int64_t rows = u->m->rows, cols = u->m->cols, width = u->width, count = rows * width;
   uint8_t *flag = host_block(rows);
   for (int64_t v = 0; v < rows; v++) flag[v] = v % 4 == 2;
@@ -123,6 +124,8 @@ static void check_below(struct kernels *k, const struct updated *u) {
   struct epilogue_backward below = {.forward = &forward, .dy = op.y, .dz = op.y};
   if (u->in_place)
     forward.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), global_ids(k, rows));
+  if (signs) below.signs = signs_of(k, saved);
+  if (signs) forward.z = forward.y = op.y; /* are not read */
   op.below = &below;
   assert_true(op_spmm_takes_epilogue(&below));
   assert_ok(op_spmm(k, &op));
@@ -292,7 +295,7 @@ static void fused_epilogue(struct kernels *k) {
       struct updated u = {&m,         a,          some[i / 8],     i & 1 ? NORM_LAYER : NORM_NONE,
                           i >> 1 & 1, i >> 2 & 1, (i / 8 + i) & 1, 0};
       for (int t = 0; t < types; t++) check_epilogue(k, &u, type[t]);
-      if (u.norm == NORM_NONE && !u.residual) check_below(k, &u);
+      for (int signs = 0; signs < 2 && u.norm == NORM_NONE && !u.residual; signs++) check_below(k, &u, signs);
       u.added = 0;
       u.all = 1;
       for (int t = 0; t < types && u.in_place && !u.residual; t++) check_epilogue(k, &u, type[t]);

@@ -27,6 +27,10 @@ static void check_one(const struct fixture *f, const char *settings, check *chec
   fixture_close(&job);
 }
 
+static void keep_only_signs(struct job *of) {
+  assert_ok(model_save(&of->trainer.model, &of->run, 1));
+}
+
 /* Calls it for programs of all models. */
 static void for_all_programs(check *checks) {
   static const char *const models[] = {"gcn",
@@ -45,16 +49,21 @@ static void for_all_programs(check *checks) {
   static const char *const hypergraphs[] = {
       "hgnn", "hgnn\"\nmodel.edge_weights = true\nmodel.activation = \"relu", "unigin", "unigcnii"};
   static const char *const settings[] = {
-      "model.layers = 3\nmodel.dropout = 0.5", "model.layers = 4\nmodel.norm = \"batch\"\nmodel.hidden = 8",
+      "model.layers = 3\nmodel.dropout = 0.5",
+      "model.layers = 4\nmodel.norm = \"batch\"\nmodel.hidden = 8",
       "model.layers = 8\nmodel.norm = \"layer\"\nmodel.hidden = 256",
       "model.layers = 6\ntrain.recompute = \"layer\"\nmodel.norm = \"batch\"",
-      "model.layers = 3\nruntime.once = false\nmodel.dropout_input = 0.2"};
+      "model.layers = 3\nruntime.once = false\nmodel.dropout_input = 0.2",
+      "model.layers = 4\nruntime.offload = \"activations\"\nmodel.dropout = 0.5",
+      "model.layers = 5\nruntime.offload = \"activations\"\nmodel.norm = \"batch\"\ntrain.recompute = "
+      "\"layer\""};
   static const struct fixture *const graphs[] = {&plain, &directed, &sparse};
   char text[512];
   const int64_t whole = chunk_bytes;
-  for (int s = 0; s < 5; s++) {
+  for (int s = 0; s < 7; s++) {
     for (int m = 0; m < 13; m++) {
       chunk_bytes = (s + m) % 2 ? whole : 1024;
+      fixture_change = (s + m) % 3 ? NULL : keep_only_signs;
       snprintf(text, sizeof text, "model.type = \"%s\"\n%s", models[m], settings[s]);
       check_one(graphs[(s + m) % 3], text, checks);
     }
@@ -63,6 +72,7 @@ static void for_all_programs(check *checks) {
       check_one(&hyper, text, checks);
     }
     chunk_bytes = whole;
+    fixture_change = NULL;
   }
 }
 
@@ -191,12 +201,45 @@ static void each_parameter_has_its_gradient_from_one_step(const struct program *
       fail_msg("%s: %d steps write the gradient of %s", what, writers_of(p, i), parameters->list[i].name);
 }
 
+static void an_output_whose_signs_are_kept_is_read_no_more(const struct program *p, const char *what) {
+  for (int s = 0; s < p->loss; s++) {
+    const struct step *step = &p->step[s];
+    if (step->kind != STEP_EPILOGUE || step->out[1] == NONE) continue;
+    for (int other = p->loss + 1; other < p->steps; other++)
+      if (program_touches(p, other, program_place(p, step->out[0])))
+        fail_msg("%s: step %d touches %s", what, other, p->value[step->out[0]].name);
+  }
+}
+
+/* From the copy that begins to the one that waits for it, in the host's memory and back. */
+static void what_waits_is_left_alone(const struct program *p, const char *what) {
+  int begun = NONE, offloads = 0, fetches = 0;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    if (step->kind == STEP_OFFLOAD || step->kind == STEP_FETCH) {
+      if (step->in[1] != begun) fail_msg("%s: step %d waits for another copy than was begun", what, s);
+      begun = step->kind == STEP_OFFLOAD ? step->in[0] : step->out[0];
+      offloads += step->kind == STEP_OFFLOAD && begun != NONE;
+      fetches += step->kind == STEP_FETCH && begun != NONE;
+    } else if (begun != NONE && step->head == NONE) {
+      for (int i = 0; i < STEP_OUTS; i++)
+        if (step->out[i] != NONE && program_place(p, step->out[i]) == begun)
+          fail_msg("%s: step %d writes what is on its way", what, s);
+      if (s > p->loss && program_touches(p, s, begun))
+        fail_msg("%s: step %d reads what has not come back", what, s);
+    }
+  }
+  assert_true(begun == NONE && offloads == p->saved.waits && fetches == p->saved.waits);
+}
+
 static void all_promises(const struct program *p, const char *what) {
   values_are_there_when_they_are_read(p, what);
   the_gradient_of_the_logits_may_come_with_them(p, what);
   the_plan_takes_at_most_1_05_of_what_is_alive_at_once(p, what);
   steps_that_run_along_read_nothing_that_is_written_later(p, what);
   each_parameter_has_its_gradient_from_one_step(p, what);
+  an_output_whose_signs_are_kept_is_read_no_more(p, what);
+  what_waits_is_left_alone(p, what);
 }
 
 /* One after the other over each program: to open a job takes longer than to look through its steps. */
@@ -262,7 +305,7 @@ TEST(recomputed_layers_take_less_memory) {
 static int repeated;
 
 static void recompute(struct job *of) {
-  assert_ok(model_recompute(&of->trainer.model, &of->run, repeated));
+  assert_ok(model_save(&of->trainer.model, &of->run, 1 + repeated));
 }
 
 /* With the inside of the lowest layers computed again: as many as fit best. */
@@ -280,7 +323,7 @@ TEST(layers_that_are_recomputed_take_less_memory_and_change_no_bit) {
       double loss[2];
       fixture_open(&job, &plain, text);
       const struct program *p = &job.trainer.model.program;
-      assert_int_equal(p->repeated, repeated < 4 ? repeated : 4);
+      assert_int_equal(p->saved.repeated, repeated < 4 ? repeated : 4);
       bytes[repeated] = p->bytes;
       for (int e = 0; e < 2; e++) assert_ok(epoch_train(&job.trainer.epoch, &job.run, e + 1, &loss[e]));
       if (repeated == 0) memcpy(first, loss, sizeof loss);

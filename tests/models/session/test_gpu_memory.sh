@@ -32,15 +32,23 @@ refuses() { # SENTENCE SETTING...: of all rows, whose outputs are kept in every 
   must_refuse 1 "$1" 1 run.toml --verbose --device cuda --set log.dir=run --set log.overwrite=true --set runtime.rows=all "${@:2}"
 }
 refuses '^gnntrain: out of GPU memory: training takes at least .* for outputs of layers.*use more ranks' \
-  --set model.hidden=16384 --set model.layers=12
+  --set model.hidden=65536 --set model.layers=12
 lacks 'read in'
 
 total=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head -1)
 hidden=$((total * 1024 / 100 * 80 / 11 * 1024 / 4000000 / 32 * 32)) # outputs take 80% of the memory
 refuses '^gnntrain: out of GPU memory: .* for activations and buffers.*use more ranks' \
-  --set model.hidden=$hidden --set model.layers=12 --set model.norm=layer --set train.recompute=none
+  --set model.hidden=$hidden --set model.layers=12 --set model.norm=layer --set train.recompute=none --set runtime.offload=none
 
 # What does not fit is computed again where nothing else is asked for.
 must_run 1 run.toml --device cuda --set log.dir=run --set log.overwrite=true --set runtime.rows=all --set model.hidden=$hidden \
   --set model.layers=12 --set model.norm=layer --set train.epochs=1
 says '^recompute: the backward computes the inside of the lowest [0-9]+ of 12 layers again'
+
+# What fits neither so waits in the host's memory, no more of it than has to.
+hidden=$((total * 1024 / 100 * 55 / 11 * 1024 / 4000000 / 32 * 32)) # outputs and what a norm reads take 110%
+must_run 1 run.toml --device cuda --set log.dir=run --set log.overwrite=true --set runtime.rows=all --set model.hidden=$hidden \
+  --set model.layers=12 --set model.norm=layer --set train.epochs=1 --set train.recompute=none
+says "^offload: [0-9]+ outputs of layers, [0-9.]+ GiB, wait in the host's memory for the backward"
+gib=$(sed -n 's/^offload: .*, \([0-9]*\)[0-9.]* GiB, wait.*/\1/p' out.txt)
+((gib < total / 1024 / 2)) || fail "$gib GiB wait where about a fifth of the memory has to"

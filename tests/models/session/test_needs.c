@@ -86,6 +86,18 @@ TEST(rows_that_are_left_out_are_not_asked_for) {
   assert_int_equal(estimate_total(&all) - estimate_total(&needed), 1000 * 500 * 4);
 }
 
+/* Of layers whose outputs may wait in the host's memory a device holds two. */
+TEST(outputs_that_may_wait_are_not_asked_for) {
+  static struct config config;
+  const struct dataset dataset = {.nodes = 1000, .features = 10, .classes = 10, .edges = 1, .has_graph = 1};
+  struct estimate host = {0}, waiting = {0}, kept = {0};
+  assert_ok(config_parse(&config, "model.hidden = 500\nmodel.layers = 8\nruntime.rows = \"all\"", "test"));
+  needs_add(&config, &dataset, 0, 1, &host, &waiting);
+  config.runtime.offload = OFFLOAD_NONE;
+  needs_add(&config, &dataset, 0, 1, &host, &kept);
+  assert_int_equal(estimate_total(&kept) - estimate_total(&waiting), 5 * 1000 * 500 * 4);
+}
+
 TEST(claims_do_not_overflow) {
   static struct config config;
   const struct dataset dataset = {.nodes = INT32_MAX,

@@ -1,0 +1,110 @@
+/* Models of which outputs wait in the host's memory for the backward (models/program/offload.c) train as
+ * others do, to the last bit, and take less memory of the device: on any number of ranks.
+ * GNNTRAIN_TEST_DEVICE=cuda: on GPUs, recorded or not. */
+#include "tests/models/fixture.h"
+
+static struct job job;
+
+BEFORE_ALL {
+  const int code = ranks_open(&job.comm);
+  return code == OK ? ranks_need_device(&job.comm) : code;
+}
+
+AFTER_ALL {
+  comm_close(&job.comm);
+}
+
+static int on_gpu(void) {
+  const char *name = getenv("GNNTRAIN_TEST_DEVICE");
+  return name && strcmp(name, "cpu") != 0;
+}
+
+enum { EPOCHS = 4 };
+
+struct trained {
+  double loss[EPOCHS];
+  int64_t bytes;
+  int waits;
+};
+
+static struct trained train(const struct fixture *f, const char *settings, const char *offload) {
+  struct trained of = {0};
+  char text[1024];
+  snprintf(text, sizeof text,
+           "%s\nruntime.device = \"%s\"\nruntime.offload = \"%s\"\npartition.method = \"random\"\n"
+           "train.optimizer = \"sgd\"\ntrain.lr = 0.1",
+           settings, on_gpu() ? "cuda" : "cpu", offload);
+  fixture_open(&job, f, text);
+  const struct program *p = &job.trainer.model.program;
+  of.bytes = p->bytes;
+  of.waits = p->saved.waits;
+  for (int e = 0; e < EPOCHS; e++) assert_ok(epoch_train(&job.trainer.epoch, &job.run, e + 1, &of.loss[e]));
+  fixture_close(&job);
+  return of;
+}
+
+static void check(const struct fixture *f, const char *settings, int layers) {
+  const struct trained away = train(f, settings, "activations"), all = train(f, settings, "none");
+  assert_int_equal(all.waits, 0);
+  if (away.waits < layers) fail_msg("%s: %d outputs wait, not %d", settings, away.waits, layers);
+  assert_true(on_gpu() || away.loss[EPOCHS - 1] != away.loss[0]);
+  for (int e = 0; e < EPOCHS; e++)
+    if (away.loss[e] != all.loss[e])
+      fail_msg("%s: loss %.17g, not %.17g", settings, away.loss[e], all.loss[e]);
+}
+
+/* And how many outputs wait, at least. */
+static const struct {
+  const char *settings;
+  int waits;
+} models[] = {
+    {"model.layers = 4\nmodel.dropout = 0.5", 2},
+    {"model.layers = 4\nmodel.norm = \"batch\"\nmodel.residual = true\nruntime.rows = \"all\"", 3},
+    {"model.layers = 4\nmodel.norm = \"layer\"\ntrain.recompute = \"layer\"", 1},
+    {"model.type = \"sage\"\nmodel.layers = 4\nmodel.aggregator = \"max\"", 3},
+    {"model.type = \"gat\"\nmodel.layers = 4\nmodel.heads = 2\nmodel.activation = \"elu\"", 3},
+    {"model.type = \"gatv2\"\nmodel.layers = 3\nmodel.heads = 2", 2},
+    {"model.type = \"gin\"\nmodel.layers = 3\nmodel.learn_eps = true", 2},
+    {"model.type = \"gcnii\"\nmodel.layers = 5\nmodel.dropout = 0.5", 3},
+    {"model.type = \"agnn\"\nmodel.layers = 4", 2},
+    {"model.type = \"mlp\"\nmodel.layers = 4\nruntime.graph = false", 2},
+};
+enum { MODELS = sizeof models / sizeof models[0] };
+
+static void check_models(const struct fixture *f, int turn) {
+  char text[512];
+  for (int m = 0; m < MODELS; m++) {
+    if (on_gpu() && job.comm.size > 1 && m % 2 == turn) continue;
+    snprintf(text, sizeof text, "%s\nmodel.hidden = 12\nruntime.precision = \"%s\"", models[m].settings,
+             on_gpu() ? (m % 2 ? "bf16" : "fp32") : "fp64");
+    check(f, text, models[m].waits);
+  }
+}
+
+TEST(what_waits_on_the_host_comes_back_as_it_was) {
+  const struct fixture f = {.nodes = 160, .features = 5, .classes = 7, .arcs = 4, .train = 60};
+  check_models(&f, 0);
+}
+
+TEST(what_waits_of_few_needed_rows_comes_back_as_it_was) {
+  const struct fixture f = {.nodes = 160, .features = 5, .classes = 7, .arcs = 2, .train = 10, .directed = 1};
+  check_models(&f, 1);
+}
+
+TEST(outputs_that_wait_with_chunks_of_logits_come_back) {
+  const struct fixture f = {.nodes = 160, .features = 5, .classes = 19, .arcs = 4};
+  const int64_t whole = chunk_bytes;
+  chunk_bytes = 2048;
+  check(&f, "model.layers = 4\nmodel.hidden = 12\nmodel.dropout = 0.5", 2);
+  assert_int_equal(chunk_bytes, 2048);
+  chunk_bytes = whole;
+}
+
+/* Two of eight outputs are there at a time, and what a layer works on. */
+TEST(outputs_that_wait_take_no_memory_of_the_device) {
+  const struct fixture f = {.nodes = 331, .features = 5, .classes = 7};
+  static const char *const settings = "model.type = \"sage\"\nmodel.layers = 8\nmodel.hidden = 64";
+  const struct trained away = train(&f, settings, "activations"), all = train(&f, settings, "none");
+  if (5 * away.bytes > 3 * all.bytes)
+    fail_msg("%lld bytes, more than three fifths of %lld", (long long)away.bytes, (long long)all.bytes);
+}
