@@ -71,15 +71,15 @@ static struct spmm_epilogue spmm_epilogue_of(struct kernels *k, const struct spm
   const bool signs = op->below && op->below->signs.data;
   const struct tensor kept = op->below && !signs ? op->below->forward->y : tensor_of(NULL, op->x.dtype, 0, 0);
   struct spmm_epilogue f = {};
-  f.kept_scale = 1;
+  f.below.scale = 1;
   f.y = f.out = rows_of(op->y);
   f.sums = op->sums.data ? rows_of(op->sums) : f.y;
   f.self = rows_of(op->self);
   f.added = rows_of(op->added);
-  f.kept = rows_of(kept);
-  if (signs) f.signs = rows_of(op->below->signs);
+  f.below.kept = rows_of(kept);
+  if (signs) f.below.signs = rows_of(op->below->signs);
   if (op->below && op->below->forward->dropout.threshold > 0)
-    f.kept_scale = op->below->forward->dropout.scale;
+    f.below.scale = op->below->forward->dropout.scale;
   f.width = (int32_t)op->y.cols;
   f.accumulate = op->accumulate != 0;
   f.whole = is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide) &&

@@ -57,12 +57,17 @@ struct row_loss {
   bool whole, fills; /* as those of struct spmm_epilogue, of grad */
 };
 
+/* A ReLU whose gradient y is: its output, or the signs of that; the gradient of what is above 0 times
+ * `scale`. */
+struct relu_below {
+  struct rows kept, signs;
+  float scale;
+};
+
 struct spmm_epilogue {
   struct rows sums, y, self, added, out,
       residual; /* out: the epilogue's result, y itself or another matrix */
-  /* Output of the ReLU below, whose gradient y is, or its signs; that of what is kept times kept_scale. */
-  struct rows kept, signs;
-  float kept_scale;
+  struct relu_below below;
   int32_t width;
   bool accumulate;
   bool whole;  /* rows of all seven hold whole vectors at multiples of 16 bytes; kernels for such rows alone
@@ -246,16 +251,16 @@ static __device__ __forceinline__ void epilogue_sum(const struct spmm_epilogue &
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += other[i];
   }
-  if (f.kept.data) {
-    read_columns(at<T>(f.kept, row, col), n, whole, other);
+  if (f.below.kept.data) {
+    read_columns(at<T>(f.below.kept, row, col), n, whole, other);
 #pragma unroll
-    for (int i = 0; i < WIDE; i++) sum[i] = other[i] > 0 ? sum[i] * f.kept_scale : 0;
+    for (int i = 0; i < WIDE; i++) sum[i] = other[i] > 0 ? sum[i] * f.below.scale : 0;
   }
-  if (f.signs.data) {
+  if (f.below.signs.data) {
     static_assert(GROUP % WIDE == 0, "columns of one byte");
-    const uint32_t bits = n > 0 ? *at<uint8_t>(f.signs, row, col / GROUP) >> col % GROUP : 0;
+    const uint32_t bits = n > 0 ? *at<uint8_t>(f.below.signs, row, col / GROUP) >> col % GROUP : 0;
 #pragma unroll
-    for (int i = 0; i < WIDE; i++) sum[i] = bits >> i & 1 ? sum[i] * f.kept_scale : 0;
+    for (int i = 0; i < WIDE; i++) sum[i] = bits >> i & 1 ? sum[i] * f.below.scale : 0;
   }
   if (f.out.data != f.y.data) write_either<T>(f, whole, f.y, row, col, n, sum);
 }
@@ -278,7 +283,7 @@ static __device__ __forceinline__ void epilogue_row(const struct spmm_epilogue &
  * sums of few entries feel. */
 static inline bool is_plain(const struct spmm_epilogue &f, int64_t element) {
   return f.whole && f.narrow && f.width * element % 16 == 0 && f.windows.tiers == 0 && !f.self_scale &&
-         !f.accumulate && !f.has_halo && !f.added.data && !f.kept.data && !f.signs.data;
+         !f.accumulate && !f.has_halo && !f.added.data && !f.below.kept.data && !f.below.signs.data;
 }
 
 static inline bool is_plain_epilogue(const struct spmm_epilogue &f, const struct epilogue &epilogue) {
