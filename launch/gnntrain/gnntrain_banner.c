@@ -60,7 +60,7 @@ static void print_saving(const struct program *p) {
              p->saved.repeated, p->layers);
   char bytes[16];
   if (p->saved.waits > 0)
-    log_info("offload: %d outputs of layers, %s, wait in the host's memory for the backward", p->saved.waits,
+    log_info("offload: %d values, %s, wait in the host's memory for the backward", p->saved.waits,
              memory_text(p->saved.waiting, bytes));
 }
 

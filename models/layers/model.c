@@ -159,6 +159,7 @@ static int offload(struct program *p, const struct run *run, int saving) {
   const int wanted = saving - most_recomputing(p, run->config);
   if (run->config->runtime.offload == OFFLOAD_ACTIVATIONS) return offload_steps(p, INT_MAX);
   TRY(offload_steps(p, 0));
+  if (run->config->runtime.offload == OFFLOAD_FEATURES) return offload_steps(p, p->saved.constants);
   return wanted > 0 && most_offloading(p, run) > 0 ? offload_steps(p, wanted) : OK;
 }
 
@@ -273,7 +274,7 @@ void model_estimate(const struct model *model, const struct run *run, struct est
   int64_t buffers = model->arena.used - parameters;
   estimate_add(device, "activations and buffers", buffers - replaced_features(model, buffers));
   estimate_add(device, "scratch of kernels", model->workspace);
-  estimate_add(host, "activations that wait for the backward", model->program.saved.waiting);
+  estimate_add(host, "what waits for the backward", model->program.saved.waiting);
   if (model->features.sparse)
     estimate_add(host, "transposed features",
                  csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
@@ -320,7 +321,7 @@ static int take_memory(struct model *model, struct run *run) {
   TRY(arena_allocate(&model->arena, "parameters, activations and buffers"));
   if (model->program.saved.waiting > 0)
     TRY(device_host_alloc(run->device, model->program.saved.waiting, (void **)&model->program.saved.host,
-                          "activations that wait for the backward"));
+                          "what waits for the backward"));
   return kernels_workspace(run->kernels, model->workspace, &workspace);
 }
 
@@ -332,7 +333,8 @@ int model_start(struct model *model, struct run *run) {
   if (model->uses_graph) TRY(propagation_start(&model->propagation, run));
   TRY(readout_start(&model->readout, run));
   TRY(features_start(&model->features, run, model->id));
-  return aggregate_once(model, run);
+  TRY(aggregate_once(model, run));
+  return constants_to_host(&model->program, run);
 }
 
 static int reset_statistics(struct run *run, const struct norm_state *norm) {

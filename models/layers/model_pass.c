@@ -186,7 +186,7 @@ int model_find_nonfinite(struct model *model, struct run *run, int training, int
     const struct pass chunk = chunk_of(&pass, i);
     TRY(search_steps(&chunk, before_chunks(p), p->loss, layer));
   }
-  return OK;
+  return training ? constants_from_host(p, run) : OK;
 }
 
 int model_find_nonfinite_gradient(struct model *model, struct run *run, int *parameter) {

@@ -53,6 +53,17 @@ static void extend_by(int s, int time) {
     if (step->out[i] != NONE) extend_to(step->out[i], s, time);
 }
 
+/* What was computed once may wait from its last reader in the forward until a FETCH brings it back. */
+static void find_absence(int fetch) {
+  const int v = p->step[fetch].out[0];
+  struct life *life = v == NONE ? NULL : life_of(v);
+  if (!life || life->begin != NONE) return;
+  life->away = NONE;
+  life->back = fetch;
+  for (int s = 0; s < p->loss; s++)
+    if (program_touches(p, s, v) && program_head(p, s) > life->away) life->away = program_head(p, s);
+}
+
 /* What is computed once stays for ever; the panels that it is made of are gone before the first step. */
 static void find_lives(void) {
   const int never = p->steps + 1, steps = plan == TRAINING ? p->steps : p->loss;
@@ -67,6 +78,22 @@ static void find_lives(void) {
     extend(p->step[p->loss].out[0], program_head(p, p->value[p->logits].writer));
   if (p->embedding != NONE) extend(p->embedding, p->loss);
   if (p->panel != NONE) extend(p->panel, NONE);
+  for (int s = p->loss; s < steps; s++)
+    if (p->step[s].kind == STEP_FETCH) find_absence(s);
+}
+
+static int is_alive(int v, int time) {
+  const struct life *life = life_of(v);
+  return life->begin <= time && time <= life->end && !(life->away < time && time < life->back);
+}
+
+/* Whether the memory of one is free while the other one lives. */
+static int is_absent_while(const struct life *one, const struct life *other) {
+  return one->away < other->begin && other->end < one->back;
+}
+
+static int live_together(const struct life *a, const struct life *b) {
+  return a->begin <= b->end && b->begin <= a->end && !is_absent_while(a, b) && !is_absent_while(b, a);
 }
 
 /* Values with memory of their own that some step writes. */
@@ -82,7 +109,7 @@ static int stays_for_ever(int v) {
 static int64_t alive_at(int time) {
   int64_t alive = 0;
   for (int v = 0; v < p->values; v++)
-    if (owns_memory(v) && life_of(v)->begin <= time && time <= life_of(v)->end) alive += bytes_of(v);
+    if (owns_memory(v) && is_alive(v, time)) alive += bytes_of(v);
   return alive;
 }
 
@@ -95,7 +122,7 @@ static int64_t find_breadths(void) {
     bound = larger(bound, alive);
     for (int v = 0; v < p->values; v++) {
       struct life *life = life_of(v);
-      if (life->begin <= time && time <= life->end && alive > life->breadth) life->breadth = alive;
+      if (is_alive(v, time) && alive > life->breadth) life->breadth = alive;
     }
   }
   p->least = larger(p->least, bound);
@@ -112,8 +139,7 @@ static int64_t lowest_place(const int *placed, int count, int v) {
     for (i = 0, moved = 0; i < count; i++) {
       const struct life *other = life_of(placed[i]);
       const int64_t end = other->offset + bytes_of(placed[i]);
-      const int together = other->begin <= life->end && life->begin <= other->end;
-      if (!together || other->offset >= at + bytes || end <= at) continue;
+      if (!live_together(life, other) || other->offset >= at + bytes || end <= at) continue;
       at = end;
       moved = 1;
     }

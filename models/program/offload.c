@@ -1,10 +1,11 @@
-/* offload: outputs that the backward reads again wait in the host's memory meanwhile (M. Rhu et al., vDNN,
- * MICRO 2016). A value is copied there as soon as it is written, beside the steps that follow, and back while
- * the backward is at the one before. An OFFLOAD or a FETCH begins a copy, and what follows it runs when the
- * copy that was begun before has ended; so at most two are in the device's memory but for the steps that read
- * them. Those of the lowest layers go first, which wait longest. Invariants: no value that waits is written
- * or read between; a step of the backward reads what has come back; memory that a copy reads or writes is no
- * other value's until it has ended. */
+/* offload: values that the backward reads again wait in the host's memory meanwhile (M. Rhu et al., vDNN,
+ * MICRO 2016). An output of a layer is copied there as soon as it is written, beside the steps that follow,
+ * and back while the backward is at the layer that reads it. An OFFLOAD or a FETCH begins a copy, waits for
+ * the one that was begun before, or both; so at most two are on their way. Those of the lowest layers go
+ * first, which wait longest; ahead of them what was computed once, which is on the host from the start and
+ * only comes back, to the place that it had. Invariants: no value that waits is written or read between; a
+ * step of the backward reads what has come back; memory that a copy reads or writes is no other value's until
+ * it has ended. */
 #include <assert.h>
 
 #include "models/program/program.h"
@@ -15,6 +16,7 @@ struct stay {
   int value, back; /* what comes back in its place; NONE: it does not wait */
   int written;     /* the last step of the forward that writes it */
   int read;        /* the first call of the backward that reads it, a head */
+  int constant;    /* it was computed once */
 };
 
 /* Attention adds terms of scores to the rows of its message. */
@@ -36,7 +38,7 @@ static int find_stay(const struct program *p, int place, struct stay *stay) {
     if (!program_touches(p, s, place)) continue;
     const int head = program_head(p, s);
     if ((s >= first && s < behind) || (s >= behind && writes(p, s, place))) return 0;
-    if (p->step[s].aggregation.once) return 0;
+    stay->constant |= p->step[s].aggregation.once && writes(p, s, place);
     if (s < first && writes(p, s, place)) stay->written = s;
     if (s >= behind && head < stay->read) stay->read = head;
   }
@@ -46,6 +48,7 @@ static int find_stay(const struct program *p, int place, struct stay *stay) {
 static int may_wait(const struct program *p, int v) {
   const struct value *value = &p->value[v];
   if (v == VALUE_FEATURES || value->place != NONE || value->layer >= p->layers - 1) return 0;
+  if (program_passes_by(p, v)) return 0;
   return v != program_place(p, p->logits) && (p->embedding == NONE || v != program_place(p, p->embedding));
 }
 
@@ -74,12 +77,12 @@ static void give_room(struct program *p, struct stay *stay) {
   struct value *value = &p->value[stay->value];
   value->waits = p->saved.waiting;
   p->saved.waiting += plan_bytes_of(value, TRAINING);
-  stay->back = copy_of(p, stay->value, NONE);
+  stay->back = stay->constant ? stay->value : copy_of(p, stay->value, NONE);
 }
 
 /* Steps of the backward read what comes back. */
 static void read_copies(struct program *p, const struct stay *stay) {
-  const int values = p->values;
+  const int values = stay->constant ? 0 : p->values;
   for (int v = 0; v < values && p->code == OK; v++) {
     if (program_place(p, v) != stay->value) continue;
     assert(v == stay->value || p->value[v].place == stay->value);
@@ -109,11 +112,24 @@ static struct step fetch(const struct program *p, int begun, int before) {
   return step;
 }
 
+/* Where a value begins to come back: when what came before it is there, and the backward of the layer that
+ * reads it begins. */
+static int begin_of(const struct program *p, const struct stay *stay, int before) {
+  const int layer = p->step[stay->read].layer;
+  int s = before != NONE ? before : p->chunk.rows > 0 ? p->chunk.behind : p->loss + 1;
+  while (s < stay->read && (p->step[s].layer > layer || p->step[s].head != NONE)) s++;
+  return s;
+}
+
 /* From behind, so that places in the list stay what they were. */
 static void add_fetches(struct program *p, const struct stay *stay, int count) {
-  for (int i = count - 1; i >= 0; i--)
-    program_insert(p, stay[i].read, fetch(p, i + 1 < count ? stay[i + 1].back : NONE, stay[i].back));
-  program_insert(p, p->chunk.rows > 0 ? p->chunk.behind : p->loss + 1, fetch(p, stay[0].back, NONE));
+  int next = NONE; /* where the value after it begins to come back */
+  for (int i = count - 1; i >= 0; i--) {
+    const int before = i > 0 ? stay[i - 1].read : NONE, begin = begin_of(p, &stay[i], before);
+    if (next != stay[i].read) program_insert(p, stay[i].read, fetch(p, NONE, stay[i].back));
+    program_insert(p, begin, fetch(p, stay[i].back, begin == before ? stay[i - 1].back : NONE));
+    next = begin;
+  }
 }
 
 static void add_offloads(struct program *p, const struct stay *stay, int count) {
@@ -122,16 +138,25 @@ static void add_offloads(struct program *p, const struct stay *stay, int count) 
     program_insert(p, stay[i].written + 1, offload(p, stay[i].value, i > 0 ? stay[i - 1].value : NONE));
 }
 
+/* Those that can wait, in the order in which they are written: what was computed once comes first. */
+static void find_stays(struct program *p, struct stay *stay) {
+  int count = 0;
+  p->saved.constants = 0;
+  for (int v = 0; v < p->values; v++) {
+    if (!may_wait(p, v) || !find_stay(p, v, &stay[count])) continue;
+    p->saved.constants += stay[count++].constant;
+  }
+  p->saved.can_wait = count;
+  qsort(stay, (size_t)count, sizeof *stay, by_writer);
+}
+
 int offload_steps(struct program *p, int wanted) {
   FREED struct stay *stay = NULL;
-  int count = 0;
   TRY(memory_arrays("the steps of a model", ROOM(&stay, p->values + 1)));
-  for (int v = 0; v < p->values; v++)
-    if (may_wait(p, v) && find_stay(p, v, &stay[count])) count++;
-  p->saved.can_wait = count;
-  if (count > wanted) count = wanted;
+  find_stays(p, stay);
+  const int count = (int)smaller(wanted, p->saved.can_wait),
+            constants = (int)smaller(wanted, p->saved.constants);
   if (count <= 0) return OK;
-  qsort(stay, (size_t)p->saved.can_wait, sizeof *stay, by_writer);
   for (int i = 0; i < count; i++) give_room(p, &stay[i]);
   for (int i = 0; i < count; i++) read_copies(p, &stay[i]);
   TRY(p->code);
@@ -139,6 +164,6 @@ int offload_steps(struct program *p, int wanted) {
   qsort(stay, (size_t)count, sizeof *stay, by_reader);
   add_fetches(p, stay, count);
   qsort(stay, (size_t)count, sizeof *stay, by_writer);
-  add_offloads(p, stay, count);
+  if (count > constants) add_offloads(p, stay + constants, count - constants);
   return p->code;
 }

@@ -16,6 +16,7 @@ enum { VALUE_FEATURES = 0 }; /* the first value of each program */
 /* When a value is alive and where it lies then. */
 struct life {
   int begin, end;  /* positions in program.order, of all that share its memory */
+  int away, back;  /* between these its memory is free for others: it waits elsewhere. away >= back: never */
   int64_t breadth; /* the most that is alive at once while it is */
   int64_t offset;  /* in the block of values, of a value with memory of its own */
 };
@@ -58,7 +59,8 @@ struct chunked_steps {
 struct saved_memory {
   int repeated;        /* the lowest layers whose inside the backward computes again */
   int can_wait, waits; /* values that could wait in the host's memory, and that do */
-  int64_t waiting;     /* their bytes */
+  int constants;       /* that could and were computed once */
+  int64_t waiting;     /* bytes of those that do */
   char *host;          /* [waiting] */
 };
 
@@ -142,7 +144,7 @@ int need_rows(struct program *p, const struct run *run);
 extern int64_t chunk_bytes;
 void chunk_steps(struct program *p, const struct run *run);
 void fuse_steps(struct program *p, const struct run *run);
-/* So many values wait in the host's memory, or as many as there are that can. */
+/* So many values wait in the host's memory, or as many as there are that can; first what never changes. */
 int offload_steps(struct program *p, int wanted);
 int plan_values(struct program *p);
 /* Bytes of a value in a plan. */

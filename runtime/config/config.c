@@ -92,7 +92,7 @@ static const struct config_key table[] = {
     BOOLEAN(runtime.overlap, 1, "compute own columns while the exchange is in flight"),
     BOOLEAN(runtime.once, 1, "aggregate the input once where it does not change"),
     CHOICE(runtime.rows, ROWS_NEEDED, "rows that an epoch computes: those that the loss needs, where that saves enough, or all", "needed", "all"),
-    CHOICE(runtime.offload, OFFLOAD_AUTO, "what waits in the host's memory between forward and backward: on a GPU as few outputs of layers as let the run fit, where recomputing does not suffice; none; or all", "auto", "none", "activations"),
+    CHOICE(runtime.offload, OFFLOAD_AUTO, "what waits in the host's memory between forward and backward: on a GPU as little as lets the run fit, where recomputing does not suffice; nothing; the constant input of the first layer; that and all outputs of layers", "auto", "none", "features", "activations"),
     BOOLEAN(runtime.graph, 1, "on a GPU: record an epoch once and replay it"),
     REAL(runtime.timeout, 300, 0.1, 1e6, "seconds to wait for another rank before the job is ended"),
     INTEGER(runtime.threads, 0, 0, 4096, "threads of a rank; 0: from its binding"),

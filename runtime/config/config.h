@@ -29,7 +29,7 @@ enum node_order {
   ORDERS
 };
 enum recompute { RECOMPUTE_AUTO, RECOMPUTE_NONE, RECOMPUTE_LAYER };
-enum offload { OFFLOAD_AUTO, OFFLOAD_NONE, OFFLOAD_ACTIVATIONS };
+enum offload { OFFLOAD_AUTO, OFFLOAD_NONE, OFFLOAD_FEATURES, OFFLOAD_ACTIVATIONS };
 enum row_choice { ROWS_NEEDED, ROWS_ALL };
 
 #define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"

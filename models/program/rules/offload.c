@@ -47,3 +47,29 @@ int run_fetch(const struct pass *pass, const struct step *step) {
                     bytes_of(pass, value)));
   return end(pass);
 }
+
+/* The value that a step brings back to the place that it had; NONE: it does nothing of the kind. */
+static int constant_of(const struct program *p, int s) {
+  const int value = p->step[s].kind == STEP_FETCH ? p->step[s].out[0] : NONE;
+  return value != NONE && p->step[p->value[value].writer].aggregation.once ? value : NONE;
+}
+
+int constants_to_host(const struct program *p, struct run *run) {
+  for (int s = p->loss; s < p->steps; s++) {
+    const int v = constant_of(p, s);
+    if (v != NONE)
+      TRY(device_download(run->device, STREAM_COMPUTE, p->saved.host + p->value[v].waits,
+                          p->value[v].tensor[TRAINING].data, plan_bytes_of(&p->value[v], TRAINING)));
+  }
+  return device_synchronize(run->device, STREAM_COMPUTE);
+}
+
+int constants_from_host(const struct program *p, struct run *run) {
+  for (int s = p->loss; s < p->steps; s++) {
+    const int v = constant_of(p, s);
+    if (v != NONE)
+      TRY(device_upload(run->device, STREAM_COMPUTE, p->value[v].tensor[TRAINING].data,
+                        p->saved.host + p->value[v].waits, plan_bytes_of(&p->value[v], TRAINING)));
+  }
+  return OK;
+}

@@ -46,6 +46,11 @@ rule run_offload, run_fetch;                                    /* offload.c */
 rule run_zero;                                                  /* zero.c */
 rule run_norm_backward;                                         /* norm.c */
 
+/* What was computed once and waits in the host's memory: there it goes at the start, and from there comes
+ * back where no FETCH has brought it, of a pass that was not all the way. */
+int constants_to_host(const struct program *p, struct run *run);
+int constants_from_host(const struct program *p, struct run *run);
+
 /* The step that runs along with a head in that way; NULL: none. */
 static inline const struct step *fused(const struct pass *pass, const struct step *head, enum fusion how) {
   return head->along[how] == NONE ? NULL : &pass->program->step[head->along[how]];
