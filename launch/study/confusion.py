@@ -84,9 +84,9 @@ def cell(matrix, label, prediction, nodes):
 
 
 def grid(identity, matrix):
-    """A row a class, a column for each that it is taken for. Columns go by the numbers of classes where their names take room."""
+    """A row a class, a column for each that it is taken for. Columns of many classes go by their numbers."""
     classes = matrix.classes
-    short = all(len(matrix.text(c)) <= 9 for c in classes) and len(classes) <= 20
+    short = len(classes) <= (20 if all(len(matrix.text(c)) <= 9 for c in classes) else 10)
 
     def heading(c):
         return matrix.text(c) if short or c not in matrix.name else f"{c} {matrix.text(c)}"
@@ -96,7 +96,8 @@ def grid(identity, matrix):
         nodes = matrix.nodes(label)
         cells = "".join(cell(matrix, label, prediction, nodes) for prediction in classes)
         rows += f"<tr><th>{escape(heading(label))}</th>{cells}<td>{nodes:,}</td></tr>\n"
-    return (f'<div class="wide"><table class="confusion" id="{identity}">\n<thead><tr><th>class \\ prediction</th>{head}<th>nodes</th></tr></thead>\n'
+    kind = "confusion" if len(classes) <= 20 else "confusion dense"
+    return (f'<div class="wide"><table class="{kind}" id="{identity}">\n<thead><tr><th>class \\ prediction</th>{head}<th>nodes</th></tr></thead>\n'
             f"<tbody>\n{rows}</tbody></table></div>\n")
 
 

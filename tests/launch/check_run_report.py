@@ -301,7 +301,7 @@ def check_confusion(text, identity, path, split):
     count = {(int(line["label"]), int(line["prediction"])): int(line["count"]) for line in lines}
     name = {int(line[of]): line.get(f"{of}_class") for line in lines for of in ("label", "prediction")}
     classes = sorted(name)
-    body = tree.fromstring(re.search(rf'<table class="confusion" id="{identity}">.*?</table>', text, re.S)[0])
+    body = tree.fromstring(re.search(rf'<table class="confusion(?: dense)?" id="{identity}">.*?</table>', text, re.S)[0])
     head = [th.text for th in body.find("thead/tr")]
     rows = [list(row) for row in body.find("tbody")]
     assert len(rows) == len(classes) and len(head) == len(classes) + 2, (head, classes)

@@ -64,7 +64,19 @@ works "${check[@]}" confusion both.html confusion-0-val run/confusion.csv val
 works "${check[@]}" confusion both.html confusion-1-test other/confusion.csv test
 says '<h3>other, Test: 30 of 1,031 right, 2.9%</h3>' both.html
 
-# Of many classes the pairs that are confused most: class c is taken for c + 1 as many times as c says.
+# Columns of more classes than there is room for names go by number.
+mkdir -p wide
+cp other/config.toml wide
+python3 -c '
+print("split,label,prediction,count,label_class,prediction_class")
+for c in range(50):
+    print(f"test,{c},{c},{1000 * c + 1},class {c},class {c}\ntest,{c},{7 * c % 50},2,class {c},class {7 * c % 50}" if c % 25 else
+          f"test,{c},{c},9,class {c},class {c}")' >wide/confusion.csv
+works "${report[@]}" wide
+works "${check[@]}" confusion wide/report.html confusion-0-test wide/confusion.csv test
+says '<th title="class 49">49</th>' wide/report.html
+
+# Of still more the pairs that are confused most: class c is taken for c + 1 as many times as c says.
 cp -r other many
 {
   echo split,label,prediction,count,label_class,prediction_class
@@ -80,7 +92,7 @@ grep -A 1 '<table id="confusion-0-test">' many/report.html | grep -q '<th>class<
   '<tr><th>c59</th><td>c60</td><td>59</td><td>37.1%</td></tr>
 <tr><th>c58</th><td>c59</td><td>58</td><td>36.7%</td></tr>' ]] || fail "other pairs: $(grep -o '<tr><th>c.*' many/report.html | head -2)"
 says 'and 19 more pairs' many/report.html
-works "${check[@]}" page run/report.html both.html many/report.html
+works "${check[@]}" page run/report.html both.html wide/report.html many/report.html
 
 # bad TEXT PATTERN: a table with that second line
 bad() {
