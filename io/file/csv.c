@@ -269,3 +269,16 @@ int csv_head_find(const struct csv_head *head, const struct text *text, const ch
   FAIL(BAD_INPUT, "%s:1: %s: no column %s among %s%s", text->path, option, csv_quote(name, quote), names,
        meant);
 }
+
+void csv_write_text(FILE *out, const char *text) {
+  if (!strpbrk(text, ",\"\r\n")) {
+    fputs(text, out);
+    return;
+  }
+  fputc('"', out);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', out);
+    fputc(*text, out);
+  }
+  fputc('"', out);
+}

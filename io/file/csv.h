@@ -6,6 +6,8 @@
 #ifndef IO_FILE_CSV_H
 #define IO_FILE_CSV_H
 
+#include <stdio.h>
+
 #include "io/file/text.h"
 
 struct csv_reader {
@@ -52,6 +54,9 @@ int csv_cell(const struct text *text, char separator, char **at, char **cell);
 /* A finite number; `column` is for messages. Errors: BAD_INPUT: the cell is empty, no number or not finite.
  */
 int csv_number(const struct text *text, const char *column, const char *cell, float *value);
+
+/* Writes a field, in quotes where a reader of tables would misread it. */
+void csv_write_text(FILE *out, const char *text);
 
 /* How a cell begins, in one line and quoted, as messages show it. */
 enum { CSV_QUOTE = 56 };

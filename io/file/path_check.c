@@ -67,3 +67,20 @@ int path_check_writable(const char *path, const char *const *inputs) {
   if (stat(path, &status) == 0) TRY(check_replaced(path, &status, inputs));
   return check_folder(path);
 }
+
+static int begins_as_one(FILE *in, const char *const *beginning) {
+  char text[64] = "";
+  const size_t length = fread(text, 1, sizeof text - 1, in);
+  int fits = length == 0 && *beginning;
+  for (; *beginning; beginning++) fits |= strncmp(text, *beginning, strlen(*beginning)) == 0;
+  return fits;
+}
+
+int path_check_replaced(const char *path, const char *const *beginning, const char *what) {
+  FILE *there = fopen(path, "re");
+  if (!there) return OK;
+  const int fits = begins_as_one(there, beginning);
+  fclose(there);
+  if (fits) return OK;
+  FAIL(BAD_INPUT, "%s: is there and is no %s; remove it or name another", path, what);
+}

@@ -14,4 +14,8 @@ int path_check_readable(const char *path);
  * does not take files. */
 int path_check_writable(const char *path, const char *const *inputs);
 
+/* What is there already, where it is a text that is to be replaced: empty, or it begins as one of these,
+ * which end by NULL; `what` says what that would be. Errors: BAD_INPUT: it is something else. */
+int path_check_replaced(const char *path, const char *const *beginning, const char *what);
+
 #endif

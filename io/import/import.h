@@ -62,6 +62,7 @@ int import_mtx(struct import *import);
 int import_metis(struct import *import);
 int import_metis_check(struct import *import);
 int import_hypergraph(struct import *import);
+int import_allset(struct import *import);
 int import_ogb(struct import *import);
 int import_tud(struct import *import);
 int import_gin(struct import *import);

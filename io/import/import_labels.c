@@ -189,7 +189,7 @@ int import_label_texts(struct import *import, const int32_t *label, int64_t node
   return OK;
 }
 
-static int labels_from_text(struct import *import, const char *path) {
+int import_label_text(struct import *import, const char *path) {
   ENDED_BY(text_close) struct text text = {0};
   ENDED_BY(list_free) struct label_list list = {.import = import};
   TRY(read_list(&list, &text, path));
@@ -263,5 +263,5 @@ int import_labels(struct import *import) {
   if (!option) return OK;
   if (option_has_prefix(option, "random:")) return random_labels(import, option + 7);
   if (option_has_suffix(option, ".npy")) return labels_from_npy(import, option);
-  return labels_from_text(import, option);
+  return import_label_text(import, option);
 }

@@ -12,6 +12,8 @@ int import_labels(struct import *import);
 /* Labels [nodes] (whole numbers; -1 or NaN: none; distinct values in ascending order become classes 0, 1,
  * ...) or [nodes, C] of 0 and 1 (multilabel); replaces what is there. */
 int import_label_array(struct import *import, const struct npy *array);
+/* A text, "label" or "id label" a line; a label for each node where it has no ids. */
+int import_label_text(struct import *import, const char *path);
 /* Labels by number of import->labels, [nodes], -1: none. Where all are whole numbers as above, else texts, in
  * the order of their bytes, become classes that are called so. Errors: BAD_INPUT: no label is there. */
 int import_label_texts(struct import *import, const int32_t *label, int64_t nodes, const char *name);

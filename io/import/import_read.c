@@ -58,6 +58,8 @@ const struct import_format import_formats[] = {
     {"metis", "METIS graph file", import_metis, import_metis_check, 0},
     {"hypergraph", "a line of vertices for each hyperedge; hMETIS (.hgr); KONECT's bipartite out.* (% bip)",
      import_hypergraph, NULL, 0},
+    {"allset", "the folder of a hypergraph as AllSet has it: NAME.content, NAME.edges or hyperedges-NAME.txt",
+     import_allset, NULL, 0},
     {"ogb", "the folder of an OGB node property set, which holds raw/ and split/", import_ogb, NULL, 0},
     {"tud", "the folder of a TUDataset, NAME_A.txt and so on: graphs that are classified", import_tud, NULL,
      0},

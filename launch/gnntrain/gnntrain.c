@@ -4,10 +4,12 @@
 
 #include <signal.h>
 
+#include "io/file/path_check.h"
 #include "launch/program.h"
 #include "models/core/layouts.h"
 #include "models/session/evaluate.h"
 #include "models/session/predict.h"
+#include "models/session/predictions_file.h"
 #include "models/session/weights.h"
 #include "models/train/epoch_breakdown.h"
 #include "models/train/rank_consistency.h"
@@ -77,6 +79,14 @@ static int check_checkpoint(struct job *job) {
   return comm_agree(&job->comm, job->comm.rank == 0 ? state_place(file, &run, &epoch) : OK);
 }
 
+/* What is to be written stands where nothing is that is read, nor anything else of the user's. */
+static int check_out(const struct job *job) {
+  const char *checkpoint = line.predict ? line.predict : line.evaluate;
+  const char *inputs[] = {line.config, job->config.dataset.path, checkpoint, NULL};
+  TRY(path_check_writable(line.out, inputs));
+  return line.predict ? predictions_file_check(line.out) : evaluate_check_file(line.out);
+}
+
 /* Settings, the folder of the run, other files; job_setup looks at the dataset's header next, and only then
  * at anything that takes its time. */
 static int check_ahead(struct job *job) {
@@ -85,14 +95,19 @@ static int check_ahead(struct job *job) {
   TRY(settle_resume(job));
   const struct rundir_from from = {line.resume, line.checkpoint};
   if (is_training()) TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
-  if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
+  if (line.out) TRY(comm_agree(&job->comm, job->comm.rank == 0 ? check_out(job) : OK));
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? check_dataset_is_made(&job->config) : OK));
   return check_checkpoint(job);
 }
 
+static int open_job(struct job *job) {
+  TRY(job_open(job));
+  if (!line.evaluate || !line.out) return OK;
+  return comm_agree(&job->comm, evaluate_check(&job->config, &job->dataset));
+}
+
 /* --check: no device is opened, so it serves where there is none of the kind that is to train. */
 static int print_settings(struct job *job) {
-  TRY(job_open(job));
   if (job->comm.rank == 0) config_write(&job->config, stdout);
   return OK;
 }
@@ -106,15 +121,16 @@ static int run_job(struct job *job) {
     return plan_run(&line.plan, job);
   }
   TRY(check_ahead(job));
+  TRY(open_job(job));
   if (line.check) return print_settings(job);
   job->levels.predicts = line.predict != NULL;
-  TRY(job_setup(job));
+  TRY(job_build(job));
   TRY(print_banner(job, &line));
   TRY(job_check_memory(job));
   if (line.dry_run) program_print(&job->trainer.model.program);
   if (line.dry_run) return OK;
   TRY(PROFILE_HOST("upload", trainer_start(&job->trainer, &job->run)));
-  if (line.evaluate) return trainer_evaluate(&job->trainer, &job->run, line.evaluate);
+  if (line.evaluate) return trainer_evaluate(&job->trainer, &job->run, line.evaluate, line.out);
   if (line.predict) return trainer_predict(&job->trainer, &job->run, line.predict, line.out);
   TRY(train(job));
   return print_profile(job);

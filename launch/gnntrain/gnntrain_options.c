@@ -50,8 +50,8 @@ static const struct option table[] = {
     SETS("eval", "CHECKPOINT", TEXT, evaluate, "print the metrics of a checkpoint and end"),
     SETS("predict", "CHECKPOINT", TEXT, predict, "write logits, predictions and the last hidden embedding of every node"),
     SETS("export", "CHECKPOINT", TEXT, export, "write weights for PyTorch and others; needs no CONFIG.toml"),
-    SETS("out", "FILE", TEXT, out, "what --predict writes (.h5, .csv, .npy), --export (.safetensors, .npz), or --plan (a"
-         NEXT "picture, .svg)"),
+    SETS("out", "FILE", TEXT, out, "what --predict writes (.h5, .csv, .npy), --eval (confusion matrices, .csv), --export"
+         NEXT "(.safetensors, .npz), or --plan (a picture, .svg)"),
     SETS("profile", NULL, FLAG, profile, "of a training: print where the time went; write trace.json for"
          NEXT "chrome://tracing"),
     SETS("check", NULL, FLAG, check, "look at the settings, the folder of the run and the dataset's header, print the"
@@ -125,6 +125,13 @@ static int check_out(const char *out) {
   return OK;
 }
 
+static int check_confusion(const char *out) {
+  const char *ending = strrchr(out, '.');
+  if (!ending || strcmp(ending, ".csv") != 0)
+    FAIL(BAD_INPUT, "--out %s: the confusion matrices of --eval are a table; let the name end in .csv", out);
+  return OK;
+}
+
 /* --export stands alone: a checkpoint says itself what it is of. */
 static int check_export(const struct command_line *line) {
   const char *ending = line->out ? strrchr(line->out, '.') : NULL;
@@ -150,9 +157,11 @@ static int check(struct command_line *line) {
   if (line->predict && !line->out)
     FAIL(BAD_INPUT, "--predict needs --out FILE.h5, .csv or .npy, the file to write");
   TRY(check_plan(line));
-  if (line->out && !line->predict && !line->plan.ranks)
-    FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT, --export CHECKPOINT or --plan 1,2,4,...");
+  if (line->out && !line->predict && !line->evaluate && !line->plan.ranks)
+    FAIL(BAD_INPUT,
+         "--out goes with --predict CHECKPOINT, --eval CHECKPOINT, --export CHECKPOINT or --plan 1,2,4,...");
   if (line->predict) TRY(check_out(line->out));
+  if (line->evaluate && line->out) TRY(check_confusion(line->out));
   if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)
     FAIL(BAD_INPUT, "--resume, --eval and --predict exclude each other");

@@ -74,3 +74,16 @@ def publish(path, content):
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise Failure(f"{path} cannot be written: {error.strerror}") from None
+
+
+def extend(path, content):
+    """Where the file holds what the bytes begin with, the rest is appended, so that who reads it as it grows goes on; else as publish."""
+    try:
+        before = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+        if before and content.startswith(before):
+            with open(path, "ab", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as out:
+                out.write(content[len(before):])
+            return
+    except OSError as error:
+        raise Failure(f"{path} cannot be written: {error.strerror}") from None
+    publish(path, content)

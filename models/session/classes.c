@@ -14,13 +14,16 @@ static int64_t largest(const double *logit, int64_t classes) {
   return best;
 }
 
-static void count_node(const struct shard *shard, int64_t v, const double *logit, struct class_score *score) {
+static void count_node(const struct shard *shard, int64_t v, const double *logit,
+                       const struct class_counts *counts) {
+  struct class_score *score = counts->score;
   int64_t classes = shard->classes;
   if (!shard->labels) {
     int64_t predicted = largest(logit, classes), actual = shard->label[v];
     score[predicted].predicted++;
     score[actual].actual++;
     score[actual].hits += predicted == actual;
+    if (counts->pair) counts->pair[actual * classes + predicted]++;
     return;
   }
   for (int64_t c = 0; c < classes; c++) {
@@ -33,7 +36,7 @@ static void count_node(const struct shard *shard, int64_t v, const double *logit
 
 struct count {
   enum split split;
-  struct class_score *score;
+  struct class_counts *counts;
   int64_t next; /* node of the split */
 };
 
@@ -51,17 +54,32 @@ static int count_rows(void *context, struct run *run, const struct logits *logit
     for (; count->next < shard->split_count[count->split]; count->next++) {
       const int64_t v = shard->split[count->split][count->next];
       if (v >= first + piece) break;
-      count_node(shard, v, value + (v - first) * cols, count->score);
+      count_node(shard, v, value + (v - first) * cols, count->counts);
     }
   }
   return OK;
 }
 
-int classes_count(struct model *model, struct run *run, enum split split, struct class_score *score) {
-  struct count count = {split, score, 0};
-  for (int64_t c = 0; c < run->shard->classes; c++) score[c] = (struct class_score){0};
+int class_counts_init(struct class_counts *counts, int64_t classes, int pairs) {
+  *counts = (struct class_counts){0};
+  TRY(memory_arrays("counts of classes", ROOM(&counts->score, classes)));
+  return pairs ? memory_arrays("counts of pairs of classes", ROOM(&counts->pair, classes * classes)) : OK;
+}
+
+void class_counts_free(struct class_counts *counts) {
+  free_all(counts->score, counts->pair);
+  *counts = (struct class_counts){0};
+}
+
+int classes_count(struct model *model, struct run *run, enum split split, struct class_counts *counts) {
+  const int64_t classes = run->shard->classes;
+  struct count count = {split, counts, 0};
+  for (int64_t c = 0; c < classes; c++) counts->score[c] = (struct class_score){0};
+  for (int64_t i = 0; i < classes * classes && counts->pair; i++) counts->pair[i] = 0;
   TRY(comm_agree(run->comm, model_forward(model, run, 0, count_rows, &count)));
-  return comm_reduce(run->comm, score, 3 * run->shard->classes, NUMBER_INT64, REDUCE_SUM);
+  TRY(comm_reduce(run->comm, counts->score, 3 * classes, NUMBER_INT64, REDUCE_SUM));
+  return counts->pair ? comm_reduce(run->comm, counts->pair, classes * classes, NUMBER_INT64, REDUCE_SUM)
+                      : OK;
 }
 
 static double share(int64_t part, int64_t whole) {
@@ -91,13 +109,10 @@ static void print(const struct class_score *score, char *const *name, const stru
   log_result("  %-13s %36s", "macro-F1", report_percent(count > 0 ? sum / count : NAN, f1));
 }
 
-int classes_print(struct model *model, struct run *run, enum split split) {
-  FREED struct class_score *score = NULL;
+int classes_print(const struct class_counts *counts, struct run *run, enum split split) {
   char **name = NULL;
-  int code = memory_alloc(&score, run->shard->classes * (int64_t)sizeof *score, "counts of classes");
-  if (code == OK) code = classes_count(model, run, split, score);
-  if (code == OK && run->comm->rank == 0) code = dataset_read_class_names(run->dataset, &name);
-  if (code == OK) print(score, name, run->shard, split);
+  int code = run->comm->rank == 0 ? dataset_read_class_names(run->dataset, &name) : OK;
+  if (code == OK) print(counts->score, name, run->shard, split);
   h5_free_names(name, run->shard->classes);
   return comm_agree(run->comm, code);
 }

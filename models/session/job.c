@@ -232,9 +232,13 @@ int job_read(struct job *job, uint64_t *hash) {
 }
 
 int job_setup(struct job *job) {
+  TRY(job_open(job));
+  return job_build(job);
+}
+
+int job_build(struct job *job) {
   double begun = profile_clock();
   uint64_t hash = 0;
-  TRY(job_open(job));
   TRY(start_device(job));
   TRY(check_needs(job));
   TRY(job_read(job, &hash));

@@ -40,11 +40,12 @@ int job_check_settings(struct job *job);
 /* Collective. job->comm is open and job->config read. Nothing large is allocated for training yet
  * (trainer_start does); every stage ends in an agreement, so an error ends all ranks with the same code. */
 int job_setup(struct job *job);
-/* Steps of job_setup, for those who go on in another way. job_open: settings, constants, the dataset's
- * header. job_read: this rank's block of the graph, its hash and its levels. job_divide: the partition among
- * job->ranks, which stand on hosts as those of `ranks` and have so much memory; the order is not yet by
- * levels. */
+/* Steps of job_setup, for those who look at something in between or go on in another way. job_open: settings,
+ * constants, the dataset's header. job_build: all that is left, of which job_read: this rank's block of the
+ * graph, its hash and its levels. job_divide: the partition among job->ranks, which stand on hosts as those
+ * of `ranks` and have so much memory; the order is not yet by levels. */
 int job_open(struct job *job);
+int job_build(struct job *job);
 int job_read(struct job *job, uint64_t *hash);
 int job_divide(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash);
 /* Collective. Errors: FAILED where the device has less memory left than training will take, naming the parts

@@ -1,6 +1,5 @@
 #include "models/session/predict.h"
 
-#include "io/file/path_check.h"
 #include "models/session/predictions_file.h"
 #include "models/train/epoch.h"
 #include "runtime/base/base.h"
@@ -74,18 +73,6 @@ static int write_file(struct trainer *trainer, struct run *run, struct predictio
   TRY(write_logits(trainer, run, file));
   if (embeds) TRY(write_embedding(run, embedding, file));
   return comm_agree(run->comm, speaker ? predictions_file_commit(file) : OK);
-}
-
-static int check_out(const struct config *config, const char *file, const char *checkpoint,
-                     const char *path) {
-  const char *inputs[] = {file, config->dataset.path, checkpoint, NULL};
-  TRY(path_check_writable(path, inputs));
-  return predictions_file_check(path);
-}
-
-int predict_check(struct comm *comm, const struct config *config, const char *file, const char *checkpoint,
-                  const char *path) {
-  return comm_agree(comm, comm->rank == 0 ? check_out(config, file, checkpoint, path) : OK);
 }
 
 int trainer_predict(struct trainer *trainer, struct run *run, const char *checkpoint, const char *path) {

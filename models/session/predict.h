@@ -9,11 +9,6 @@
 
 #include "models/train/trainer.h"
 
-/* Collective, before any work is done. Errors: BAD_INPUT when the file to write cannot be written, or is the
- * configuration's file, the dataset or the checkpoint. */
-int predict_check(struct comm *comm, const struct config *config, const char *file, const char *checkpoint,
-                  const char *path);
-
 /* Collective. Loads that checkpoint's parameters and writes the file (beside, synced, renamed; its folder
  * is made) on rank 0.
  * Errors: BAD_INPUT for a checkpoint of another model, FAILED when the file cannot be written. */

@@ -1,6 +1,8 @@
 #include "models/session/predictions_file.h"
 
+#include "io/file/csv.h"
 #include "io/file/npy.h"
+#include "io/file/path_check.h"
 #include "runtime/base/base.h"
 
 static const char predictions_format[] = "gnntrain-predictions";
@@ -11,28 +13,14 @@ enum predictions_kind predictions_kind_of(const char *path) {
   return ending && strcmp(ending, ".npy") == 0 ? PREDICTIONS_NPY : PREDICTIONS_H5;
 }
 
-/* How a table of ours begins; an array does not say what it is. */
-static int begins_as_ours(enum predictions_kind kind, const char *path) {
-  static const char *const beginning[] = {"id,prediction,", "id,label_0,"};
-  char text[16] = "";
-  FILE *in = kind == PREDICTIONS_CSV ? fopen(path, "re") : NULL;
-  if (!in) return 0;
-  const size_t length = fread(text, 1, sizeof text - 1, in);
-  fclose(in);
-  int ours = length == 0;
-  for (int i = 0; i < 2; i++) ours |= strncmp(text, beginning[i], strlen(beginning[i])) == 0;
-  return ours;
-}
-
+/* An array does not say what it is. */
 int predictions_file_check(const char *path) {
+  static const char *const table[] = {"id,prediction,", "id,label_0,", NULL}, *const array[] = {NULL};
   const enum predictions_kind kind = predictions_kind_of(path);
   if (kind == PREDICTIONS_H5) return h5_check_replaced(path, predictions_format, "file of predictions");
-  FILE *there = fopen(path, "re");
-  if (!there) return OK;
-  fclose(there);
-  if (begins_as_ours(kind, path)) return OK;
-  FAIL(BAD_INPUT, "%s: is there and is no file of predictions%s; remove it or name another", path,
-       kind == PREDICTIONS_NPY ? " for all that can be told" : "");
+  return kind == PREDICTIONS_CSV
+             ? path_check_replaced(path, table, "file of predictions")
+             : path_check_replaced(path, array, "file of predictions for all that can be told");
 }
 
 /* Graphs go by their numbers. */
@@ -120,25 +108,11 @@ static int write_h5_logits(struct predictions_file *p, int64_t first, int64_t co
   return h5_write_rows(&p->h5, "prediction", first, count, p->multilabel ? H5_UINT8 : H5_INT32, prediction);
 }
 
-/* In quotes where a reader of tables would misread it. */
-static void write_csv_text(FILE *out, const char *text) {
-  if (!strpbrk(text, ",\"\r\n")) {
-    fputs(text, out);
-    return;
-  }
-  fputc('"', out);
-  for (; *text; text++) {
-    if (*text == '"') fputc('"', out);
-    fputc(*text, out);
-  }
-  fputc('"', out);
-}
-
 static void write_csv_class(const struct predictions_file *p, int32_t class) {
   fprintf(p->out, ",%d", class);
   if (!p->class_name) return;
   fputc(',', p->out);
-  write_csv_text(p->out, p->class_name[class]);
+  csv_write_text(p->out, p->class_name[class]);
 }
 
 /* ids: int64 or texts, as the dataset has them; NULL: rows by number. */
@@ -146,7 +120,7 @@ static void write_csv_row(const struct predictions_file *p, int64_t node, int64_
                           const float *logit, const void *prediction) {
   const uint8_t *label = (const uint8_t *)prediction + i * p->classes;
   if (ids && p->dataset->ids == 2)
-    write_csv_text(p->out, ((char *const *)ids)[i]);
+    csv_write_text(p->out, ((char *const *)ids)[i]);
   else
     fprintf(p->out, "%lld", (long long)(ids ? ((const int64_t *)ids)[i] : node));
   if (!p->multilabel) write_csv_class(p, ((const int32_t *)prediction)[i]);

@@ -74,6 +74,10 @@ const struct seed seed_texts[] = {
     {"hypergraph", "bipartite", "% bip\n% 4 3 2\n1 1\n2 1 5 6\n3 2\n1 2\n"},
     {"hmetis", "plain", "2 4\n1 2 3\n3 4\n"},
     {"hmetis", "weighted", "% a\n2 3 11\n7 1 2\n8 3 1\n1\n2\n3\n"},
+    {"allset", "both",
+     "0 1 .5 7\n1 0 2 3\n2 1 1e-1 7\n3 0 0 0\n====\n0 3\n1,3\n2 "
+     "4\n0\t4\n====\n1,2\n\n3,1,3\n====\n1\n2\n-1\n"},
+    {"allset", "texts", "5\tred\n9\tblue\n====\n9\t10\n5\t12\n====\n2\n====\n1.0\n2\n"},
     {"tud", "two",
      "1, 2\n2, 1\n3, 4\n4, 3\n====\n1\n1\n2\n2\n====\n1\n-1\n====\n0\n3\n0\n0\n====\n.5, 1\n1, 2\n2, 3\n3, "
      "4\n"},

@@ -26,6 +26,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"metis", fuzz_metis},
     {"hypergraph", fuzz_hypergraph},
     {"hmetis", fuzz_hmetis},
+    {"allset", fuzz_allset},
     {"tud", fuzz_tud},
     {"gin", fuzz_gin},
     {"labels", fuzz_labels},

@@ -73,6 +73,7 @@ void fuzz_mtx(const uint8_t *data, size_t size);
 void fuzz_metis(const uint8_t *data, size_t size);
 void fuzz_hypergraph(const uint8_t *data, size_t size);
 void fuzz_hmetis(const uint8_t *data, size_t size);
+void fuzz_allset(const uint8_t *data, size_t size);
 void fuzz_tud(const uint8_t *data, size_t size);
 void fuzz_gin(const uint8_t *data, size_t size);
 void fuzz_labels(const uint8_t *data, size_t size);

@@ -76,6 +76,25 @@ void fuzz_hmetis(const uint8_t *data, size_t size) {
   fuzz_check_text(fuzz_import(&options), data, size);
 }
 
+/* A folder of one kind, then of the other: features and incidences, hyperedges and labels. */
+void fuzz_allset(const uint8_t *data, size_t size) {
+  static const char *const file[] = {"content/set.content", "content/set.edges", "lines/hyperedges-set.txt",
+                                     "lines/node-labels-set.txt"};
+  struct fuzz_part part[4] = {{data, 0}, {data, 0}, {data, 0}, {data, 0}};
+  fuzz_parts(data, size, part, 4);
+  fuzz_folder("content");
+  fuzz_folder("lines");
+  for (int i = 0; i < 4; i++) fuzz_file(file[i], part[i].data, part[i].size);
+  struct import_options options = options_of("allset", fuzz_path("content"));
+  int taken = fuzz_import(&options);
+  for (int i = 0; i < 2; i++) fuzz_check_text(taken, part[i].data, part[i].size);
+  options.input = fuzz_path("lines");
+  options.features = "random:2";
+  options.split = "per-class:1,1";
+  taken = fuzz_import(&options);
+  for (int i = 2; i < 4; i++) fuzz_check_text(taken, part[i].data, part[i].size);
+}
+
 /* Arcs, graphs of nodes, their labels, labels and attributes of nodes: of a folder's tables. */
 void fuzz_tud(const uint8_t *data, size_t size) {
   static const char *const table[] = {"tud/set_A.txt", "tud/set_graph_indicator.txt",

@@ -3,9 +3,11 @@
   check_run_report.py page REPORT.html...           # it wants nothing from outside, its tags close, nothing of others' is a tag
   check_run_report.py curves REPORT.html FIGURE:METRIC:FACTOR:LABEL... -- RUN...   # its curves are what metrics.jsonl says
   check_run_report.py parts REPORT.html LOG         # an epoch's parts are those that gnntrain --profile printed
+  check_run_report.py confusion REPORT.html TABLE CONFUSION.csv SPLIT   # a confusion matrix is what the table says
   check_run_report.py events FOLDER RUN             # TensorBoard's files there hold what metrics.jsonl says
   check_run_report.py colours REPORT.html           # told apart on light and dark paper, and by colour-blind eyes
 """
+import csv
 import html.parser
 import itertools
 import json
@@ -19,7 +21,7 @@ import xml.etree.ElementTree as tree
 sys.dont_write_bytecode = True
 LEFT, RIGHT, TOP, BOTTOM = 66, 618, 26, 266  # where curves lie in a picture
 TAGS = set("html head meta title style body h1 h2 h3 p section div dl dt dd table thead tbody tr th td figure figcaption ul li svg "
-           "path text circle rect footer code".split())
+           "path text circle rect footer code small".split())
 
 
 class Tags(html.parser.HTMLParser):
@@ -292,6 +294,30 @@ def check_events(folder, run):
                 assert tag not in values or math.isclose(values[tag], line[name], rel_tol=1e-6), (tag, values[tag], line[name])
 
 
+def check_confusion(text, identity, path, split):
+    """Counts and shares of every cell, row by row; nodes behind them."""
+    with open(path, newline="") as file:
+        lines = [line for line in csv.DictReader(file) if line["split"] == split]
+    count = {(int(line["label"]), int(line["prediction"])): int(line["count"]) for line in lines}
+    name = {int(line[of]): line.get(f"{of}_class") for line in lines for of in ("label", "prediction")}
+    classes = sorted(name)
+    body = tree.fromstring(re.search(rf'<table class="confusion(?: dense)?" id="{identity}">.*?</table>', text, re.S)[0])
+    head = [th.text for th in body.find("thead/tr")]
+    rows = [list(row) for row in body.find("tbody")]
+    assert len(rows) == len(classes) and len(head) == len(classes) + 2, (head, classes)
+    for label, (first, *cells, last) in zip(classes, rows):
+        assert first.text in (name[label] or str(label), f"{label} {name[label]}"), first.text
+        nodes = sum(value for (of, _), value in count.items() if of == label)
+        assert int(last.text.replace(",", "")) == nodes
+        for prediction, cell in zip(classes, cells, strict=True):
+            value = count.get((label, prediction), 0)
+            if not value:
+                assert cell.text is None and len(cell) == 0
+                continue
+            assert int(cell.text.replace(",", "")) == value and cell[0].text == f"{100 * value / nodes:.1f}%"
+            assert cell.get("class").split()[0] == ("right" if label == prediction else "wrong")
+
+
 def main():
     what, page, *rest = sys.argv[1:]
     if what == "events":
@@ -303,6 +329,8 @@ def main():
             check_page(pathlib.Path(path).read_text())
     elif what == "curves":
         check_curves(text, rest[:rest.index("--")], rest[rest.index("--") + 1:])
+    elif what == "confusion":
+        check_confusion(text, *rest)
     elif what == "parts":
         check_parts(text, *rest)
     else:

@@ -50,14 +50,14 @@ violations() {
       "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm comm/comm_lone comm/row_shuffle config/config " \
       "config/config_limits config/config_toml config/edit_distance config/options device/arena device/device device/device_cuda device/device_list " \
       "file/atomic_write file/input profile/profile profile/profile_clock")
-    shows("io", "dataset/checkpoint dataset/dataset dataset/metrics dataset_path file/h5 file/named_arrays file/npy file/path_check file/text " \
+    shows("io", "dataset/checkpoint dataset/dataset dataset/metrics dataset_path file/csv file/h5 file/named_arrays file/npy file/path_check file/text " \
       "import/import import/import_read synth/synth synth/synth_options")
     shows("kernels", "cost/cost_fit cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cublaslt cuda/peer_cusparse format/condensed " \
       "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/partition order/order " \
       "order/order_rate shard/shard")
-    shows("models", "core/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict session/weights train/epoch train/epoch_breakdown train/rank_consistency " \
+    shows("models", "core/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict session/predictions_file session/weights train/epoch train/epoch_breakdown train/rank_consistency " \
       "train/report train/state/rundir")
     place["hdf5.h"] = place["H5FDdevelop.h"] = "^io/file/h5_hdf5\\.h$"
     place["metis.h"] = "^partition/graph/metis\\.c$"

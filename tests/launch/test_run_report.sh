@@ -72,6 +72,28 @@ works "${check[@]}" events board/seeds seeds
 [[ $(find board -name '*tfevents*' | wc -l) == 5 ]] || fail "other files for TensorBoard: $(find board)"
 works "${report[@]}" gcn seeds gat --out all.html --tensorboard board --csv epochs.csv # over the ones before
 [[ $(find board -name '*tfevents*' | wc -l) == 5 ]] || fail "files for TensorBoard are not replaced"
+# A file of a run under way grows in place, for a TensorBoard that reads it; where epochs have become others it is replaced.
+mkdir going
+head -n 10 gcn/metrics.jsonl >going/metrics.jsonl
+works "${report[@]}" going --tensorboard board
+events=$(echo board/going/*)
+number=$(stat -c %i "$events")
+works "${check[@]}" events board/going going
+head -c -7 "$events" >torn.events && cat torn.events >"$events" # as one that was ended leaves it
+cp gcn/metrics.jsonl going
+works "${report[@]}" going --tensorboard board
+works "${check[@]}" events board/going gcn
+[[ $(stat -c %i "$events") == "$number" ]] || fail "$events has not grown in place"
+sed -i '12,$s/"loss": [0-9.]*/"loss": 0.5/' going/metrics.jsonl
+works "${report[@]}" going --tensorboard board
+works "${check[@]}" events board/going going
+[[ $(stat -c %i "$events") != "$number" && $(ls board/going) == "${events#board/going/}" ]] || fail "$events was not replaced"
+echo mine >mine.txt
+ln -sf ../../mine.txt "$events"
+works "${report[@]}" going --tensorboard board
+works "${check[@]}" events board/going going
+[[ $(cat mine.txt) == mine && ! -L $events ]] || fail "a link was written through"
+rm -r board/going
 if python3 -c 'import tensorboard' 2>/dev/null; then
   python3 - <<'PYTHON' || fail "TensorBoard reads something else"
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

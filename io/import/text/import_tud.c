@@ -8,56 +8,18 @@
  * The text of Xu et al. (2019, GIN): the number of graphs; for each the line "nodes label", then a line "tag
  * degree neighbour neighbour ... [attribute ...]" for each node, its neighbours by their numbers in the graph
  * from 0. */
-#include <dirent.h>
-#include <unistd.h>
-
 #include "io/file/csv.h"
 #include "io/import/graph_set.h"
 #include "io/import/import_arcs.h"
 #include "io/import/import_features.h"
+#include "io/import/text/named_files.h"
 #include "runtime/base/base.h"
 
-enum { TUD_PATH = 1400 };
-
-/* FOLDER/NAME_; and what the folder's tables are called behind that. */
-struct tud {
-  char prefix[TUD_PATH - 100];
-};
-
-static int is_arcs(const struct dirent *entry) {
-  return option_has_suffix(entry->d_name, "_A.txt") || option_has_suffix(entry->d_name, "_A.txt.gz");
-}
-
-/* Finds NAME by its arcs; 0: there are none, or several. */
-static int find_in(struct tud *tud, const char *folder) {
-  struct dirent **entry = NULL;
-  const int found = scandir(folder, &entry, is_arcs, alphasort);
-  int fits = 0;
-  if (found == 1) {
-    const int length = (int)(strstr(entry[0]->d_name, "_A.txt") - entry[0]->d_name);
-    fits = snprintf(tud->prefix, sizeof tud->prefix, "%s/%.*s_", folder, length, entry[0]->d_name) <
-           (int)sizeof tud->prefix;
-  }
-  for (int i = 0; i < found; i++) free(entry[i]);
-  free(entry);
-  return fits;
-}
-
-/* In the folder, or in its raw/, where PyTorch Geometric leaves them. */
-static int find(struct tud *tud, const char *folder) {
-  char raw[TUD_PATH];
-  snprintf(raw, sizeof raw, "%.*s/raw", TUD_PATH - 8, folder);
-  if (find_in(tud, folder) || find_in(tud, raw)) return OK;
-  FAIL(BAD_INPUT, "%s: holds no single NAME_A.txt, as an unpacked TUDataset folder does", folder);
-}
-
-/* Where a table is: NAME_table.txt, or NAME_table.txt.gz; path is set to the former where there is neither.
- */
-static int table_of(const struct tud *tud, const char *table, char path[TUD_PATH]) {
-  snprintf(path, TUD_PATH, "%s%s.txt.gz", tud->prefix, table);
-  if (access(path, F_OK) == 0) return 1;
-  path[strlen(path) - 3] = '\0';
-  return access(path, F_OK) == 0;
+/* Where the table NAME_table.txt is. */
+static int table_of(const struct named_files *files, const char *table, char path[NAMED_PATH]) {
+  char suffix[32];
+  snprintf(suffix, sizeof suffix, "_%s.txt", table);
+  return named_files_path(files, "", suffix, path);
 }
 
 /* Whole numbers, as many in each line. */
@@ -160,20 +122,22 @@ static int check_options(const struct import_options *options) {
 
 int import_tud(struct import *import) {
   ENDED_BY(graph_set_free) struct graph_set set = {0};
-  struct tud tud;
-  char path[TUD_PATH], tags[TUD_PATH];
+  struct named_files files;
+  char path[NAMED_PATH], tags[NAMED_PATH];
   TRY(check_options(import->options));
-  TRY(find(&tud, import->options->input));
-  table_of(&tud, "graph_indicator", path);
+  if (!named_files_find(&files, import->options->input, "", "_A.txt"))
+    FAIL(BAD_INPUT, "%s: holds no single NAME_A.txt, as an unpacked TUDataset folder does",
+         import->options->input);
+  table_of(&files, "graph_indicator", path);
   TRY(read_starts(&set, path));
   import->edges.nodes = set.nodes;
-  table_of(&tud, "A", path);
+  table_of(&files, "A", path);
   TRY(read_arcs(import, path));
-  if (table_of(&tud, "node_attributes", path)) TRY(read_attributes(&set, import, path));
-  if (table_of(&tud, "node_labels", tags)) TRY(read_tags(&set, tags));
-  if (table_of(&tud, "edge_labels", path) || table_of(&tud, "edge_attributes", path))
+  if (table_of(&files, "node_attributes", path)) TRY(read_attributes(&set, import, path));
+  if (table_of(&files, "node_labels", tags)) TRY(read_tags(&set, tags));
+  if (table_of(&files, "edge_labels", path) || table_of(&files, "edge_attributes", path))
     log_info("%s: labels and attributes of edges are left out", import->options->input);
-  table_of(&tud, "graph_labels", path);
+  table_of(&files, "graph_labels", path);
   TRY(read_labels(&set, path));
   return graph_set_take(&set, import, path, tags);
 }

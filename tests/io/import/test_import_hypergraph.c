@@ -5,20 +5,6 @@
 
 IN_MADE_FOLDER;
 
-/* "0 2|1|" for two hyperedges. */
-static void assert_hyperedges(const struct dataset_source *source, int64_t nodes, const char *rows) {
-  char text[256] = "";
-  size_t used = 0;
-  assert_int_equal(source->nodes, nodes);
-  for (int64_t e = 0; e < source->hyper.edges; e++) {
-    for (int64_t i = source->hyper.start[e]; i < source->hyper.start[e + 1]; i++)
-      used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i > source->hyper.start[e] ? " " : "",
-                               source->hyper.vertex[i]);
-    used += (size_t)snprintf(text + used, sizeof text - used, "|");
-  }
-  assert_string_equal(text, rows);
-}
-
 static void reads(const struct import_options *options, int64_t nodes, const char *rows) {
   struct import import;
   assert_ok(import_read(&import, options));

@@ -15,23 +15,6 @@ static void make_set(void) {
   synthetic_text("set/set_node_labels.txt", "7\n9\n7\n8\n7\n");
 }
 
-static void assert_row(const struct dataset_source *source, int64_t node, const char *expected) {
-  char text[128] = "";
-  size_t used = 0;
-  for (int64_t j = 0; j < source->features; j++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%g", j ? " " : "",
-                             (double)source->feature[node * source->features + j]);
-  assert_string_equal(text, expected);
-}
-
-static void assert_labels(const struct dataset_source *source, const char *expected) {
-  char text[128] = "";
-  size_t used = 0;
-  for (int64_t v = 0; v < source->nodes; v++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", v ? " " : "", source->label[v]);
-  assert_string_equal(text, expected);
-}
-
 TEST(a_folder_becomes_graphs_with_labels_at_their_first_nodes) {
   struct import import;
   make_set();
@@ -41,7 +24,7 @@ TEST(a_folder_becomes_graphs_with_labels_at_their_first_nodes) {
   assert_graph(source, "1|0 2|1|4|3|");
   assert_int_equal(source->graphs.count, 2);
   assert_true(source->graphs.start[0] == 0 && source->graphs.start[1] == 3 && source->graphs.start[2] == 5);
-  assert_labels(source, "1 -1 -1 0 -1");
+  assert_all_labels(source, "1 -1 -1 0 -1");
   assert_string_equal(source->names.class_name[0], "-1");
   assert_string_equal(source->names.class_name[1], "1");
   assert_row(source, 1, "0 0 1");
@@ -78,7 +61,7 @@ TEST(the_text_of_gin_is_the_same_set) {
   const struct import_options options = options_of("gin", "set.txt.gz");
   assert_ok(import_read(&import, &options));
   assert_graph(&import.source, "1|0 2|1|4|3|");
-  assert_labels(&import.source, "1 -1 -1 0 -1");
+  assert_all_labels(&import.source, "1 -1 -1 0 -1");
   assert_row(&import.source, 1, "0 0 1");
   import_free(&import);
 }

@@ -58,7 +58,7 @@ static struct outcomes train(const struct fixture *f, const char *settings, int6
   of.rows = job.shard.own;
   of.logits = calloc((size_t)(of.rows * CLASSES + 1), sizeof *of.logits);
   assert_ok(model_forward(&trainer->model, &job.run, 0, take, &of));
-  assert_ok(classes_count(&trainer->model, &job.run, SPLIT_TEST, of.score));
+  assert_ok(classes_count(&trainer->model, &job.run, SPLIT_TEST, &(struct class_counts){.score = of.score}));
   assert_int_equal(trainer->model.program.chunk.rows, of.chunks > 1 ? rows : 0);
   fixture_close(&job);
   return of;

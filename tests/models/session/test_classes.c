@@ -30,8 +30,21 @@ static int is_predicted(const struct fixture *f, const double *logit, int64_t c)
   return 1;
 }
 
+/* Each pair of classes that a node of the test part may be of. */
+static void check_pairs(const struct fixture *f, const double *all, const int64_t *pair) {
+  for (int64_t i = 0; i < f->classes * f->classes && pair; i++) {
+    int64_t expected = 0;
+    for (int64_t v = 0; v < f->nodes; v++)
+      expected += draw((uint64_t)v, 7) % 3 == SPLIT_TEST && is_actual(f, v, i / f->classes) &&
+                  is_predicted(f, all + v * f->classes, i % f->classes);
+    assert_int_equal(pair[i], expected);
+  }
+}
+
 static void check(const struct fixture *f) {
   struct class_score score[8];
+  int64_t pair[64];
+  struct class_counts counts = {score, f->multilabel ? NULL : pair};
   struct tally tally;
   fixture_open(&job, f, "partition.method = \"random\"");
   struct trainer *trainer = &job.trainer;
@@ -39,7 +52,7 @@ static void check(const struct fixture *f) {
   assert_ok(tally_reduce(&tally, job.run.comm));
   struct tensor logits = model_logits(&trainer->model);
   double *all = all_logits(f, logits), hits = 0, predicted = 0, actual = 0;
-  assert_ok(classes_count(&trainer->model, &job.run, SPLIT_TEST, score));
+  assert_ok(classes_count(&trainer->model, &job.run, SPLIT_TEST, &counts));
   for (int64_t c = 0; c < f->classes; c++) {
     struct class_score expected = {0};
     for (int64_t v = 0; v < f->nodes; v++) {
@@ -53,6 +66,7 @@ static void check(const struct fixture *f) {
     hits += (double)expected.hits, predicted += (double)expected.predicted, actual += (double)expected.actual;
   }
   assert_close(2 * hits / (predicted + actual), tally_metric(&trainer->objective, &tally, SPLIT_TEST), 1e-12);
+  check_pairs(f, all, counts.pair);
   free(all);
   fixture_close(&job);
 }
