@@ -21,14 +21,16 @@ struct sample {
   int64_t train[TRAIN], val[VAL], test[TEST];
   const char *more_split; /* name of a further one; NULL: none */
   int untrained;          /* there is a split 1, without training nodes */
+  int halves;             /* there are two graphs, of half of the nodes each */
 };
 
-static void ring_row(int32_t *col, int32_t v) {
+/* Of node v of a ring of so many nodes, the first of them `first`. */
+static void ring_row(int32_t *col, int32_t v, int32_t first, int32_t nodes) {
   static const int32_t step[DEGREE] = {-2, -1, 1, 2};
   int length = 0;
-  for (int32_t u = 0; u < NODES; u++) { /* ascending */
+  for (int32_t u = first; u < first + nodes; u++) { /* ascending */
     for (int i = 0; i < DEGREE; i++) {
-      if (u == (v + step[i] + NODES) % NODES) col[length++] = u;
+      if (u == first + (v - first + step[i] + nodes) % nodes) col[length++] = u;
     }
   }
 }
@@ -37,7 +39,7 @@ static void make_sound(struct sample *s) {
   *s = (struct sample){.version = 1, .num_edges = EDGES, .feature_rows = NODES};
   for (int32_t v = 0; v < NODES; v++) {
     s->start[v + 1] = (v + 1) * DEGREE;
-    ring_row(s->col + v * DEGREE, v);
+    ring_row(s->col + v * DEGREE, v, 0, NODES);
     s->label[v] = v / (NODES / CLASSES);
     for (int j = 0; j < FEATURES; j++) s->feature[v * FEATURES + j] = (float)((v * 7 + j * 3) % 11) / 8;
     if (v % 2 == 0) s->train[v / 2] = v;
@@ -117,6 +119,18 @@ static void split_untrained(struct sample *s) {
   s->untrained = 1;
 }
 
+/* Of two graphs, which one ring goes through. */
+static void graph_arc(struct sample *s) {
+  s->halves = 1;
+}
+
+/* A ring each, of which other nodes than the first ones train. */
+static void graph_split(struct sample *s) {
+  s->halves = 1;
+  for (int32_t v = 0; v < NODES; v++)
+    ring_row(s->col + v * DEGREE, v, v < NODES / 2 ? 0 : NODES / 2, NODES / 2);
+}
+
 static const struct {
   const char *kind;
   void (*damage)(struct sample *);
@@ -143,6 +157,8 @@ static const struct {
     {"split_gap", split_gap},
     {"split_name_wrong", split_name_wrong},
     {"split_untrained", split_untrained},
+    {"graph_arc", graph_arc},
+    {"graph_split", graph_split},
 };
 
 static int write_attributes(struct h5 *h5, const struct sample *s) {
@@ -169,9 +185,11 @@ static int write_split(struct h5 *h5, const struct sample *s, const char *folder
 }
 
 static int write_arrays(struct h5 *h5, const struct sample *s) {
+  static const int64_t half[] = {0, NODES / 2, NODES};
   TRY(h5_write_all(h5, "/graph/indptr", H5_INT64, NODES + 1, 0, s->start));
   TRY(h5_write_all(h5, "/graph/indices", H5_INT32, EDGES, 0, s->col));
   TRY(h5_write_all(h5, "/graph/weights", H5_FLOAT, EDGES, 0, s->weight));
+  if (s->halves) TRY(h5_write_all(h5, "/graphs/indptr", H5_INT64, 3, 0, half));
   TRY(h5_write_all(h5, "/node/features", H5_FLOAT, s->feature_rows, FEATURES, s->feature));
   TRY(h5_write_all(h5, "/node/labels", H5_INT32, NODES, 0, s->label));
   TRY(write_split(h5, s, s->untrained ? "/split/0" : "/split", TRAIN));

@@ -47,6 +47,8 @@ split_label /split/train: node 10 has no label
 split_twice /split/test: node 1 is in val of the same split, too
 split_gap /split/2: train, val and test, or numbers from 0 without gaps
 split_name_wrong /split/valid: train, val and test, or numbers from 0 without gaps
+graph_arc an arc leads from node [0-9]+ to node [0-9]+ of another graph; graphs stand apart
+graph_split /split/train: node 2 is not the first one of its graph, which stands for it in a split
 END
 
 # A split of a later run is looked at before the first run.
