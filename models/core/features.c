@@ -1,5 +1,7 @@
 #include "models/core/features.h"
 
+#include <assert.h>
+
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/gemm.h"
 #include "kernels/ops/sparse.h"
@@ -48,16 +50,54 @@ int features_init(struct features *f, struct run *run, int once) {
   f->sparse = shard->sparse;
   f->masked = run->config->model.dropout_input > 0;
   f->borrowed = !f->sparse && run->device->ops->on_host && run->kernels->dtype == F32;
-  TRY(divide_rows(f, run));
+  return divide_rows(f, run);
+}
+
+/* The rows that steps work on, so many of them. */
+static struct sparse_rows *part_of(const struct features *f, int64_t count) {
+  for (int i = 0; i < f->parts; i++)
+    if (f->part[i].count == count) return (struct sparse_rows *)&f->part[i];
+  return NULL;
+}
+
+static int add_part(struct features *f, struct run *run, int64_t count, struct sparse_rows **part) {
+  const struct csr *all = &run->shard->feature_rows;
+  assert(f->parts < SPARSE_ROWS_MOST);
+  *part = &f->part[f->parts++];
+  **part = (struct sparse_rows){.count = count, .x = *all};
+  (*part)->x.rows = count;
+  (*part)->x.nnz = all->start[count];
+  return layout_init(run->kernels, &(*part)->x, NULL, &(*part)->rows);
+}
+
+static int add_columns(struct run *run, struct sparse_rows *part) {
+  TRY(csr_transpose(&part->x, &part->transposed, NULL));
+  TRY(layout_init(run->kernels, &part->transposed, NULL, &part->columns));
+  forget_wide(&part->transposed);
+  return OK;
+}
+
+int features_add_rows(struct features *f, struct run *run, int64_t count, int trains, int gradient) {
+  struct sparse_rows *part = part_of(f, count);
   if (!f->sparse) return OK;
-  TRY(csr_transpose(&shard->feature_rows, &f->transposed, NULL));
-  TRY(layout_init(run->kernels, &shard->feature_rows, NULL, &f->rows));
-  TRY(layout_init(run->kernels, &f->transposed, NULL, &f->columns));
-  forget_wide(&shard->feature_rows);
-  forget_wide(&f->transposed);
-  if (!f->masked) return OK;
-  TRY(layout_share(run->kernels, f->rows, &f->rows_masked));
-  return layout_share(run->kernels, f->columns, &f->columns_masked);
+  if (!part) TRY(add_part(f, run, count, &part));
+  if (gradient && !part->columns) TRY(add_columns(run, part));
+  if (trains && f->masked && !part->rows_masked)
+    TRY(layout_share(run->kernels, part->rows, &part->rows_masked));
+  if (gradient && f->masked && !part->columns_masked)
+    TRY(layout_share(run->kernels, part->columns, &part->columns_masked));
+  return OK;
+}
+
+void features_rows_added(struct features *f, struct run *run) {
+  forget_wide(&run->shard->feature_rows);
+  for (int i = 0; i < f->parts; i++) f->part[i].x.wide = NULL;
+}
+
+int64_t features_bytes(const struct features *f) {
+  int64_t bytes = 0;
+  for (int i = 0; i < f->parts; i++) bytes += csr_bytes(&f->part[i].transposed) * (f->masked ? 2 : 1);
+  return bytes;
 }
 
 void features_plan(struct features *f, struct run *run, struct arena *arena) {
@@ -97,12 +137,22 @@ void features_release(struct features *f, struct run *run) {
   f->dense.data = NULL;
 }
 
-void features_free(struct features *f, struct run *run) {
-  struct layout *layouts[] = {f->rows, f->rows_masked, f->columns, f->columns_masked};
+static void part_free(struct sparse_rows *part, struct run *run) {
+  struct layout *layouts[] = {part->rows, part->rows_masked, part->columns, part->columns_masked};
   for (int i = 0; i < 4; i++) layout_free(run->kernels, layouts[i]);
-  csr_free(&f->transposed);
+  csr_free(&part->transposed);
+}
+
+void features_free(struct features *f, struct run *run) {
+  for (int i = 0; i < f->parts; i++) part_free(&f->part[i], run);
   free(f->divisor);
   *f = (struct features){0};
+}
+
+static int mask(const struct features *f, struct run *run, const struct layout *x, struct layout *y,
+                int transposed) {
+  struct sparse_dropout op = {.x = x, .y = y, .transposed = transposed, .dropout = f->dropout};
+  return y ? op_sparse_dropout(run->kernels, &op) : OK;
 }
 
 int features_forward(struct features *f, struct run *run, int training, int64_t first) {
@@ -112,33 +162,42 @@ int features_forward(struct features *f, struct run *run, int training, int64_t 
   if (!f->sparse)
     return op_dropout(run->kernels, tensor_rows(f->dense, 0, drawn), &f->dropout,
                       tensor_rows(f->dense_masked, 0, drawn));
-  struct sparse_dropout rows = {.x = f->rows, .y = f->rows_masked, .dropout = f->dropout};
-  struct sparse_dropout columns = {
-      .x = f->columns, .y = f->columns_masked, .transposed = 1, .dropout = f->dropout};
-  TRY(op_sparse_dropout(run->kernels, &rows));
-  return op_sparse_dropout(run->kernels, &columns);
+  for (int i = 0; i < f->parts; i++) {
+    TRY(mask(f, run, f->part[i].rows, f->part[i].rows_masked, 0));
+    TRY(mask(f, run, f->part[i].columns, f->part[i].columns_masked, 1));
+  }
+  return OK;
 }
 
 struct tensor features_tensor(const struct features *f) {
   return f->training && f->masked ? f->dense_masked : f->dense;
 }
 
+static int multiply_sparse(const struct features *f, struct run *run, struct spmm *op, int transposed,
+                           int64_t count) {
+  const struct sparse_rows *part = part_of(f, count);
+  const int masked = f->training && f->masked;
+  assert(part);
+  op->a = transposed ? (masked ? part->columns_masked : part->columns)
+                     : (masked ? part->rows_masked : part->rows);
+  return op_spmm(run->kernels, op);
+}
+
 int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor add,
                    const struct epilogue *epilogue, struct tensor y) {
-  const struct layout *rows = f->training && f->masked ? f->rows_masked : f->rows;
-  struct spmm sparse = {.a = rows, .x = w, .accumulate = add.data != NULL, .epilogue = epilogue, .y = y};
+  struct spmm sparse = {.x = w, .accumulate = add.data != NULL, .epilogue = epilogue, .y = y};
   struct gemm dense = {.a = tensor_rows(features_tensor(f), 0, y.rows),
                        .b = w,
                        .c = y,
                        .accumulate = add.data != NULL,
                        .epilogue = epilogue};
   if (y.dtype != run->kernels->real) sparse.sums = add;
-  return f->sparse ? op_spmm(run->kernels, &sparse) : op_gemm(run->kernels, &dense);
+  return f->sparse ? multiply_sparse(f, run, &sparse, 0, y.rows) : op_gemm(run->kernels, &dense);
 }
 
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw) {
-  const struct layout *columns = f->training && f->masked ? f->columns_masked : f->columns;
-  if (f->sparse) return op_spmm(run->kernels, &(struct spmm){.a = columns, .x = dy, .y = dw});
+  struct spmm sparse = {.x = dy, .y = dw};
+  if (f->sparse) return multiply_sparse(f, run, &sparse, 1, dy.rows);
   const struct tensor x = tensor_rows(features_tensor(f), 0, dy.rows);
   return op_gemm(run->kernels, &(struct gemm){.a = x, .transpose_a = 1, .b = dy, .c = dw});
 }

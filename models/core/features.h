@@ -10,15 +10,24 @@
 #include "models/core/run.h"
 #include "runtime/device/arena.h"
 
+/* The first rows of sparse X, as many as some steps of a pass work on, and the transpose of these. */
+struct sparse_rows {
+  int64_t count;
+  struct csr x, transposed; /* on the host; x is the shard's */
+  struct layout *rows, *rows_masked;
+  struct layout *columns, *columns_masked; /* of the transpose; NULL where no gradient is of these rows */
+};
+
+enum { SPARSE_ROWS_MOST = 8 };
+
 struct features {
   int sparse, masked;                /* masked: input dropout is on */
   int borrowed;                      /* dense data is the shard's own memory */
   int once;                          /* only the aggregate of X is wanted, once: X stays on the host */
   double *divisor;                   /* [own] what rows are divided by as they become doubles, or NULL */
   struct tensor dense, dense_masked; /* [own, features] */
-  struct csr transposed;             /* host; sparse only */
-  struct layout *rows, *rows_masked; /* X */
-  struct layout *columns, *columns_masked; /* X^T */
+  struct sparse_rows part[SPARSE_ROWS_MOST];
+  int parts;
   struct dropout dropout;
   int training; /* what the last features_forward prepared */
 };
@@ -27,8 +36,12 @@ struct features {
  * them once they are doubles. */
 enum normalize features_normalized_as_read(const struct config *config);
 
-/* As propagation: init, plan (twice), start. transposed is needed when the first layer multiplies X by W. */
+/* As propagation: init, plan (twice), start. Of sparse X, the rows that steps work on are said ahead of
+ * start: `count` first ones, of which a training wants products (and dropout), a gradient, or both. Calls of
+ * the same count are of the same rows. */
 int features_init(struct features *f, struct run *run, int once);
+int features_add_rows(struct features *f, struct run *run, int64_t count, int trains, int gradient);
+void features_rows_added(struct features *f, struct run *run);
 void features_plan(struct features *f, struct run *run, struct arena *arena);
 int features_start(struct features *f, struct run *run, const int64_t *id);
 void features_free(struct features *f, struct run *run);
@@ -47,8 +60,12 @@ int features_forward(struct features *f, struct run *run, int training, int64_t 
 /* X of the prepared pass, dense only. */
 struct tensor features_tensor(const struct features *f);
 
-/* y [own, n] = X w (+ add), w [features, n], then `epilogue` (NULL: none);  dw [features, n] = X^T dy. `add`
- * is y, or real where X is sparse and y is not. Of dense X, y and dy may be the first rows alone. */
+/* Bytes of sparse transposes on the host. */
+int64_t features_bytes(const struct features *f);
+
+/* y [rows, n] = X w (+ add), w [features, n], then `epilogue` (NULL: none);  dw [features, n] = X^T dy, of
+ * the first rows of X, all or as features_add_rows said. `add` is y, or real where X is sparse and y is not.
+ */
 int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor add,
                    const struct epilogue *epilogue, struct tensor y);
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw);

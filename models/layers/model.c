@@ -217,6 +217,20 @@ static int add_panels(struct model *model, const struct run *run) {
   return p->code;
 }
 
+/* Of sparse features, rows of the steps that multiply them, or their gradient. */
+static int add_feature_rows(struct model *model, struct run *run) {
+  const struct program *p = &model->program;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    if (step->in[0] != VALUE_FEATURES && step->in[1] != VALUE_FEATURES) continue;
+    for (enum value_plan in = TRAINING; in < (s < p->loss ? PLANS : EVALUATION); in++)
+      TRY(features_add_rows(&model->features, run, smaller(step->rows[in].count, run->shard->own),
+                            in == TRAINING, s > p->loss));
+  }
+  features_rows_added(&model->features, run);
+  return OK;
+}
+
 static int measure(struct model *model, struct run *run) {
   model->workspace = gradient_workspace(model, run);
   if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
@@ -233,6 +247,7 @@ int model_init(struct model *model, struct run *run) {
   *model = (struct model){0};
   TRY(build(model, run, 0));
   TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
+  TRY(add_feature_rows(model, run));
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(&model->program)));
   TRY(readout_init(&model->readout, run));
   return measure(model, run);
@@ -275,9 +290,7 @@ void model_estimate(const struct model *model, const struct run *run, struct est
   estimate_add(device, "activations and buffers", buffers - replaced_features(model, buffers));
   estimate_add(device, "scratch of kernels", model->workspace);
   estimate_add(host, "what waits for the backward", model->program.saved.waiting);
-  if (model->features.sparse)
-    estimate_add(host, "transposed features",
-                 csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
+  if (model->features.sparse) estimate_add(host, "transposed features", features_bytes(&model->features));
 }
 
 /* y = P x, of the features themselves, or of a panel, which is scaled there. */

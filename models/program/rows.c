@@ -28,11 +28,6 @@ int level_below(const struct run *run, int level) {
   return shard_level_below(&run->shard->levels, level, ALL_ROWS);
 }
 
-/* Layouts of sparse features have no levels. */
-static int is_of_sparse_features(const struct needs *n, const struct step *step) {
-  return n->run->shard->sparse && (step->in[0] == VALUE_FEATURES || step->in[1] == VALUE_FEATURES);
-}
-
 /* Whether what a step writes comes from other rows of its input. */
 static int passes_arcs(const struct step *step) {
   return step->kind == STEP_AGGREGATE || step->kind == STEP_REDUCE || step->kind == STEP_REDUCE_BACKWARD ||
@@ -97,7 +92,7 @@ static int takes_all(const struct needs *n, const struct step *step) {
   case STEP_LOOP_GRAD:
   case STEP_ADD:
   case STEP_DROPOUT:
-    return is_of_sparse_features(n, step);
+    return 0;
   default:
     return 1;
   }

@@ -14,17 +14,18 @@ static enum dtype dtype_of(enum precision precision) {
   return precision == PRECISION_FP64 ? F64 : precision == PRECISION_BF16 ? BF16 : F32;
 }
 
-/* Of sparse rows columns and values, on the host also of their transpose, on a GPU in whichever width. Dense
- * ones on a host become what the processor computes in: the file's floats are given back, or are it. */
-static void add_features(const struct dataset *d, enum dtype dtype, struct estimate *host,
+/* Of sparse rows columns and values, where all are computed on the host also of their transpose, on a GPU in
+ * whichever width. Dense ones on a host become what the processor computes in: the file's floats are given
+ * back, or are it. */
+static void add_features(const struct dataset *d, enum dtype dtype, int all, struct estimate *host,
                          struct estimate *device) {
   int64_t each = dtype_bytes(dtype), wide = host == device && each > 4 ? each : 4;
   estimate_add(host, "features",
-               d->sparse ? bytes_of(d->rows[FEATURE_ROWS].entries, 2, 8)
+               d->sparse ? bytes_of(d->rows[FEATURE_ROWS].entries, all ? 2 : 1, 8)
                          : bytes_of(d->nodes, d->features, wide));
   if (host == device) return;
   estimate_add(device, "features",
-               d->sparse ? bytes_of(d->rows[FEATURE_ROWS].entries, 1, 6)
+               d->sparse ? bytes_of(d->rows[FEATURE_ROWS].entries, 1, all ? 6 : 0)
                          : bytes_of(d->nodes, d->features, each));
 }
 
@@ -54,7 +55,7 @@ void needs_add(const struct config *config, const struct dataset *d, int hypergr
           hidden = outputs_at_once(config, host == device) * config->model.hidden;
   int64_t weights = bytes_of(d->features, config->model.layers > 1 ? config->model.hidden : d->classes,
                              ranks);
-  add_features(d, dtype, host, device);
+  add_features(d, dtype, config->runtime.rows == ROWS_ALL, host, device);
   add_graph(d, hypergraph, host, device);
   estimate_add(device, "outputs of layers",
                bytes_of(d->nodes, hidden, dtype_bytes(dtype)) +

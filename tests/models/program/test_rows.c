@@ -194,6 +194,47 @@ TEST(training_agrees_with_weights_labels_and_sparse_features) {
   }
 }
 
+static int64_t feature_rows;
+
+/* Of all ranks, that steps read of the features; each step counts. */
+static void count_feature_rows(struct job *of) {
+  const struct program *p = &of->trainer.model.program;
+  feature_rows = 0;
+  for (int s = 0; s < p->steps; s++)
+    if (p->step[s].in[0] == VALUE_FEATURES || p->step[s].in[1] == VALUE_FEATURES)
+      feature_rows += smaller(p->step[s].rows[TRAINING].count, of->shard.own);
+  assert_ok(comm_reduce(&of->comm, &feature_rows, 1, NUMBER_INT64, REDUCE_SUM));
+}
+
+/* Products of sparse features, their gradient and their dropout. */
+TEST(sparse_features_are_multiplied_in_the_rows_that_are_needed) {
+  static const char *const types[] = {"gcn", "sage", "gat", "mlp", "gcnii", "sgc", "appnp"};
+  fixture_change = count_feature_rows;
+  for (int t = 0; t < 7; t++) {
+    for (int asked = 0; asked < 2; asked++) {
+      const struct fixture f = {.nodes = 200,
+                                .features = 60,
+                                .classes = 4,
+                                .arcs = 1,
+                                .train = 3,
+                                .asked = asked ? 3 : 0,
+                                .sparse = 1,
+                                .directed = t % 2};
+      char text[256];
+      snprintf(text, sizeof text,
+               "model.type = \"%s\"\nmodel.layers = 2\nmodel.steps = 2\nmodel.dropout_input = %s", types[t],
+               asked ? "0.3" : "0.0");
+      train(&f, text, fine().precision, "all");
+      const int64_t all = feature_rows;
+      check_chunked(&f, text, fine(), 0);
+      train(&f, text, fine().precision, "needed");
+      if (feature_rows >= all)
+        fail_msg("%s: %lld rows of features of %lld", text, (long long)feature_rows, (long long)all);
+    }
+  }
+  fixture_change = NULL;
+}
+
 /* On a GPU; the processor has one layout. */
 TEST(training_agrees_through_tiles_and_windows) {
   const struct fixture f = {.nodes = 300, .features = 20, .classes = 4, .arcs = 8, .train = 20};
