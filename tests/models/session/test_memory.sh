@@ -24,6 +24,12 @@ for ranks in 1 2; do
   compare "$ranks ranks"
 done
 
+# A dataset that is made where it is read takes what one from a file does.
+for ranks in 1 2 4; do
+  must_run $ranks run.toml --set 'dataset.path="synth:nodes=200000,degree=20,features=64,classes=8"'
+  compare "$ranks ranks, made in place"
+done
+
 # METIS takes more on rank 0 than training does; where its partition is kept it takes nothing.
 works gnndata synth cut.h5 --nodes 60000 --degree 50 --features 4 --classes 4
 for time in made kept; do
