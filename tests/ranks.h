@@ -32,6 +32,16 @@ static inline int ranks_have(const char *name, int count) {
   return 0;
 }
 
+/* The device of GNNTRAIN_TEST_DEVICE, by default the processor; and whether it is another one. */
+static inline const char *ranks_device(void) {
+  const char *name = getenv("GNNTRAIN_TEST_DEVICE");
+  return name ? name : "cpu";
+}
+
+static inline int ranks_on_gpu(void) {
+  return strcmp(ranks_device(), "cpu") != 0;
+}
+
 /* After ranks_open: goes on where each rank has the device of GNNTRAIN_TEST_DEVICE; returns 77 elsewhere. */
 static inline int ranks_need_device(struct comm *world) {
   const char *name = getenv("GNNTRAIN_TEST_DEVICE");

@@ -19,11 +19,6 @@ AFTER_ALL {
   comm_close(&job.comm);
 }
 
-static int on_gpu(void) {
-  const char *name = getenv("GNNTRAIN_TEST_DEVICE");
-  return name && strcmp(name, "cpu") != 0;
-}
-
 enum { EPOCHS = 3, CLASSES = 7 };
 
 struct outcomes {
@@ -45,12 +40,12 @@ static int take(void *context, struct run *run, const struct logits *logits) {
 static struct outcomes train(const struct fixture *f, const char *settings, int64_t rows) {
   struct outcomes of = {0};
   char text[1024];
-  const int64_t number = on_gpu() ? 4 : 8, stride = tensor_pitch(CLASSES * number);
+  const int64_t number = ranks_on_gpu() ? 4 : 8, stride = tensor_pitch(CLASSES * number);
   chunk_bytes = rows > 0 ? rows * stride : whole;
   snprintf(text, sizeof text,
            "%s\nruntime.device = \"%s\"\nruntime.precision = \"%s\"\nmodel.hidden = 6\n"
            "partition.method = \"random\"\ntrain.optimizer = \"sgd\"\ntrain.lr = 0.2",
-           settings, on_gpu() ? "cuda" : "cpu", on_gpu() ? "fp32" : "fp64");
+           settings, ranks_device(), ranks_on_gpu() ? "fp32" : "fp64");
   fixture_open(&job, f, text);
   struct trainer *trainer = &job.trainer;
   for (int e = 0; e < EPOCHS; e++) assert_ok(epoch_train(&trainer->epoch, &job.run, e + 1, &of.loss[e]));
@@ -65,7 +60,7 @@ static struct outcomes train(const struct fixture *f, const char *settings, int6
 }
 
 static void assert_near(double a, double b, const char *settings, const char *what) {
-  const double bound = on_gpu() ? 5e-5 : 1e-12;
+  const double bound = ranks_on_gpu() ? 5e-5 : 1e-12;
   if (!(fabs(a - b) <= bound * fmax(1, fabs(b)))) fail_msg("%s: %s %.17g, not %.17g", settings, what, a, b);
 }
 
@@ -102,7 +97,7 @@ enum { MODELS = sizeof models / sizeof models[0] };
 /* GPUs of several ranks take a second to meet: there each model has one of the two turns. */
 static void check_models(const struct fixture *f, int64_t rows, int turn) {
   for (int m = 0; m < MODELS; m++)
-    if (!on_gpu() || job.comm.size == 1 || m % 2 == turn) check(f, models[m], rows);
+    if (!ranks_on_gpu() || job.comm.size == 1 || m % 2 == turn) check(f, models[m], rows);
 }
 
 TEST(chunks_train_as_all_rows_do) {

@@ -14,11 +14,6 @@ AFTER_ALL {
   comm_close(&job.comm);
 }
 
-static int on_gpu(void) {
-  const char *name = getenv("GNNTRAIN_TEST_DEVICE");
-  return name && strcmp(name, "cpu") != 0;
-}
-
 enum { EPOCHS = 4 };
 
 struct trained {
@@ -33,7 +28,7 @@ static struct trained train(const struct fixture *f, const char *settings, const
   snprintf(text, sizeof text,
            "%s\nruntime.device = \"%s\"\nruntime.offload = \"%s\"\npartition.method = \"random\"\n"
            "train.optimizer = \"sgd\"\ntrain.lr = 0.1",
-           settings, on_gpu() ? "cuda" : "cpu", offload);
+           settings, ranks_device(), offload);
   fixture_open(&job, f, text);
   const struct program *p = &job.trainer.model.program;
   of.bytes = p->bytes;
@@ -53,7 +48,7 @@ static void check(const struct fixture *f, const char *settings, int layers) {
                        all = train(f, settings, "none");
   assert_int_equal(all.waits, 0);
   if (away.waits < layers) fail_msg("%s: %d outputs wait, not %d", settings, away.waits, layers);
-  assert_true(on_gpu() || away.loss[EPOCHS - 1] != away.loss[0]);
+  assert_true(ranks_on_gpu() || away.loss[EPOCHS - 1] != away.loss[0]);
   if (features.waits > 1 || features.waits > away.waits)
     fail_msg("%s: %d inputs wait", settings, features.waits);
   assert_memory_equal(features.loss, all.loss, sizeof all.loss);
@@ -85,9 +80,9 @@ enum { MODELS = sizeof models / sizeof models[0] };
 static void check_models(const struct fixture *f, int turn) {
   char text[512];
   for (int m = 0; m < MODELS; m++) {
-    if (on_gpu() && job.comm.size > 1 && m % 2 == turn) continue;
+    if (ranks_on_gpu() && job.comm.size > 1 && m % 2 == turn) continue;
     snprintf(text, sizeof text, "%s\nmodel.hidden = 12\nruntime.precision = \"%s\"", models[m].settings,
-             on_gpu() ? (m % 2 ? "bf16" : "fp32") : "fp64");
+             ranks_on_gpu() ? (m % 2 ? "bf16" : "fp32") : "fp64");
     check(f, text, models[m].waits);
   }
 }

@@ -18,15 +18,6 @@ AFTER_ALL {
   comm_close(&job.comm);
 }
 
-static const char *device_name(void) {
-  const char *name = getenv("GNNTRAIN_TEST_DEVICE");
-  return name ? name : "cpu";
-}
-
-static int on_gpu(void) {
-  return strcmp(device_name(), "cpu") != 0;
-}
-
 /* A precision, and how far apart two trainings in it may be. */
 struct numbers {
   const char *precision;
@@ -34,11 +25,11 @@ struct numbers {
 };
 
 static struct numbers fine(void) {
-  return on_gpu() ? (struct numbers){"fp32", 5e-5} : (struct numbers){"fp64", 1e-11};
+  return ranks_on_gpu() ? (struct numbers){"fp32", 5e-5} : (struct numbers){"fp64", 1e-11};
 }
 
 static struct numbers rough(void) {
-  return on_gpu() ? (struct numbers){"bf16", 2e-2} : (struct numbers){"fp32", 1e-5};
+  return ranks_on_gpu() ? (struct numbers){"bf16", 2e-2} : (struct numbers){"fp32", 1e-5};
 }
 
 enum { EPOCHS = 3, NUMBERS = EPOCHS + SPLIT_COUNT };
@@ -68,7 +59,7 @@ static struct outcomes train(const struct fixture *f, const char *settings, cons
       text, sizeof text,
       "%s\nruntime.rows = \"%s\"\nruntime.device = \"%s\"\nruntime.precision = \"%s\"\nmodel.hidden = 8\n"
       "partition.method = \"random\"\ntrain.optimizer = \"sgd\"\ntrain.lr = 0.2",
-      settings, rows, device_name(), precision);
+      settings, rows, ranks_device(), precision);
   fixture_open(&job, f, text);
   for (int e = 0; e < EPOCHS; e++)
     assert_ok(epoch_train(&job.trainer.epoch, &job.run, e + 1, &outcomes.loss[e]));
@@ -150,10 +141,10 @@ static const int shares[] = {1, 10, 60};
  * several ranks take a second to meet: there each model has one kind. */
 static void check_models(struct fixture f, struct numbers numbers, int turn) {
   for (int m = 0; m < MODELS; m++) {
-    if (on_gpu() && job.comm.size > 1 && m % 3 != turn) continue;
+    if (ranks_on_gpu() && job.comm.size > 1 && m % 3 != turn) continue;
     for (int i = 0; i < 3; i++) {
       f.train = shares[(i + m + turn) % 3];
-      if (i == 0 || (i < SHARES_EACH && turn == 0 && job.comm.size == 1 && !on_gpu()))
+      if (i == 0 || (i < SHARES_EACH && turn == 0 && job.comm.size == 1 && !ranks_on_gpu()))
         check(&f, models[m], numbers);
     }
   }
@@ -177,7 +168,7 @@ TEST(evaluations_agree) {
   for (int m = 0; m < MODELS; m++) {
     const struct fixture f = {
         .nodes = 300, .features = 9, .classes = 4, .arcs = 1, .train = 2, .asked = 3, .directed = m % 2};
-    if (on_gpu() && job.comm.size > 1 && m % 3) continue;
+    if (ranks_on_gpu() && job.comm.size > 1 && m % 3) continue;
     const struct saved saved = check_chunked(&f, models[m], fine(), m % 4 == 3 ? 512 : 0);
     if (saved.rows[EVALUATION] <= 0) fail_msg("%s: an evaluation computes all rows", models[m]);
   }
@@ -267,7 +258,7 @@ static void random_settings(uint64_t seed, char *text, size_t size) {
 }
 
 TEST(training_agrees_on_random_graphs_with_random_settings) {
-  const uint64_t graphs = on_gpu() ? 10 : job.comm.size == 1 ? RANDOM_GRAPHS : 16;
+  const uint64_t graphs = ranks_on_gpu() ? 10 : job.comm.size == 1 ? RANDOM_GRAPHS : 16;
   char text[1024];
   struct saved saved = {{0}};
   for (uint64_t i = 0; i < graphs; i++) {

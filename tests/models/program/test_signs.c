@@ -20,11 +20,6 @@ AFTER_ALL {
   comm_close(&job.comm);
 }
 
-static int on_gpu(void) {
-  const char *name = getenv("GNNTRAIN_TEST_DEVICE");
-  return name && strcmp(name, "cpu") != 0;
-}
-
 enum { EPOCHS = 3 };
 
 struct trained {
@@ -40,7 +35,7 @@ static struct trained train(const struct fixture *f, const char *settings, const
   snprintf(text, sizeof text,
            "%s\nruntime.device = \"%s\"\nruntime.precision = \"%s\"\npartition.method = \"random\"\n"
            "train.optimizer = \"sgd\"\ntrain.lr = 0.2",
-           settings, on_gpu() ? "cuda" : "cpu", precision);
+           settings, ranks_device(), precision);
   fixture_open(&job, f, text);
   const struct program *p = &job.trainer.model.program;
   for (int v = 0; v < p->values; v++) of.signs += p->value[v].dtype == BITS;
@@ -82,8 +77,8 @@ static void check_models(const struct fixture *f, const char *precision) {
 
 TEST(signs_serve_as_well_as_outputs) {
   const struct fixture f = {.nodes = 160, .features = 5, .classes = 19, .arcs = 4, .train = 60};
-  check_models(&f, on_gpu() ? "fp32" : "fp64");
-  if (on_gpu()) check_models(&f, "bf16");
+  check_models(&f, ranks_on_gpu() ? "fp32" : "fp64");
+  if (ranks_on_gpu()) check_models(&f, "bf16");
 }
 
 TEST(signs_serve_as_well_where_few_rows_are_needed) {
