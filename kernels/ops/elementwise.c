@@ -30,6 +30,11 @@ int op_gather(struct kernels *k, const struct gather *op) {
   return RUN_OP(k, "gather", 2 * bytes_of(op->y), 0, k->ops->elementwise->gather(k, op));
 }
 
+int op_put(struct kernels *k, const struct put *op) {
+  assert(op->x.dtype == k->dtype && op->stride >= op->x.cols && op->peers > 0);
+  return k->ops->elementwise->put(k, op);
+}
+
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
   assert(is_matrix(k, x, y.rows, y.cols) && is_matrix(k, y, y.rows, y.cols));
   return RUN_OP(k, "dropout", bytes_of(x) + bytes_of(y), 0, k->ops->elementwise->dropout(k, x, op, y));

@@ -53,6 +53,32 @@ struct signs {
   struct tensor of; /* BITS [rows, (cols + 7) / 8] */
 };
 
+/* One rank of a put, whose device this one stores into. */
+struct put_peer {
+  char *to;               /* in its memory */
+  int64_t first;          /* row of `to` where the first of ours goes */
+  int64_t begin, end;     /* these of `rows` */
+  uint32_t *told, *tells; /* [PUT_BLOCKS] what this rank says, in its memory; what it says, in ours */
+};
+
+enum { PUT_BLOCKS = 32 };
+
+/* Rows of x, each times its scale, stored into the memory of other devices, which do the same: row begin + i
+ * of `rows` becomes row first + i of `to`, for each peer. One-sided, as MPI_Put is (MPI Forum 2021, chapter
+ * 12): a block of threads waits until its like on every peer has begun, stores its share, and ends when those
+ * of the peers have ended. So what peers store is there at the end, and was not written before the begin. On
+ * the stream of the exchange. */
+struct put {
+  struct tensor x;
+  const int32_t *rows; /* NULL: row i is i */
+  const void *scale;   /* real [x.rows]; NULL: 1 */
+  int64_t stride;      /* elements of the rows of `to` */
+  int peers;
+  const struct put_peer *peer; /* [peers] on the device */
+  uint32_t *turn;              /* [PUT_BLOCKS] on the device, 0 at first: of these peers and no others */
+  const int *ended;            /* where it becomes other than 0, nobody comes any more */
+};
+
 struct elementwise_ops {
   int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
@@ -65,9 +91,12 @@ struct elementwise_ops {
   int (*add)(struct kernels *k, const struct add *op, int count);
   int (*dot)(struct kernels *k, const struct dot *op);
   int (*signs)(struct kernels *k, const struct signs *op);
+  int (*put)(struct kernels *k,
+             const struct put *op); /* NULL: devices of this kind do not reach each other */
 };
 
 int op_gather(struct kernels *k, const struct gather *op);
+int op_put(struct kernels *k, const struct put *op);
 /* y may be x. */
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
 int op_epilogue(struct kernels *k, const struct epilogue *op);

@@ -67,6 +67,7 @@ struct bench_options {
   struct {
     int64_t rows;       /* from each rank to each other */
     const char *method; /* how the dataset is partitioned */
+    int messages;       /* alone */
   } exchange;
   struct {
     const char *config;

@@ -1,7 +1,7 @@
 /* exchange: halo rows as training sends them, gathered and packed, beside contiguous blocks of as many bytes
  * that the transport sends in its own ways. */
 #include "launch/bench/gnnbench_halo.h"
-#include "runtime/device/arena.h"
+#include "partition/shard/halo_exchange.h"
 
 /* What NCCL brings out of each GPU of one host over NVLink in an all-to-all of 512 MiB. */
 static const double NVLINK_GBYTES = 330;
@@ -9,8 +9,9 @@ static const double NVLINK_GBYTES = 330;
 struct exchange {
   struct comm *comm;
   const struct bench_halo *plan;
-  struct arena arena;
-  struct tensor packed;
+  struct arena arena; /* what peers store into lies here */
+  struct comm_reach reach;
+  struct tensor packed, landing;
   struct bench_matrix x, tail;
 };
 
@@ -38,6 +39,7 @@ static int lay_out(struct exchange *e, enum dtype dtype, int64_t width) {
   struct halo *halo = e->plan->halo;
   TRY(halo_prepare(halo, &e->arena));
   e->packed = tensor_packed(arena_tensor(&e->arena, dtype, halo_send_rows(halo), width), width);
+  e->landing = arena_tensor(&e->arena, dtype, halo->rows, width);
   return OK;
 }
 
@@ -49,8 +51,18 @@ static int prepare(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(lay_out(e, dtype, width));
   TRY(bench_matrix_fill(bench, &e->x, dtype, e->plan->own, width, own_value, e->plan->id));
   TRY(bench_matrix_fill(bench, &e->tail, dtype, e->plan->halo->rows, width, nothing, NULL));
-  e->tail.tensor = tensor_packed(e->tail.tensor, width);
+  TRY(device_copy(&bench->device, STREAM_COMPUTE, e->landing.data, e->tail.tensor.data,
+                  tensor_bytes(e->landing)));
+  e->tail.tensor = tensor_packed(e->landing, width);
   return OK;
+}
+
+/* As training does it, unless messages are asked for. */
+static int meet(struct bench *bench, struct exchange *e) {
+  if (bench->options->exchange.messages) return OK;
+  TRY(comm_reach_open(e->comm, e->arena.base, &e->reach));
+  return halo_meet(e->plan->halo, e->comm, &bench->kernels, &e->reach,
+                   (struct halo_landing){e->landing.data, 0}, (struct halo_landing){0});
 }
 
 static void owned_row(const void *context, int64_t i, double *row) {
@@ -116,6 +128,7 @@ static int measure_blocks(struct bench *bench, struct bench_row *row) {
 
 static int measure(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(comm_agree(e->comm, prepare(bench, e, width)));
+  TRY(meet(bench, e));
   double bytes = (double)tensor_bytes(e->packed);
   TRY(comm_max_double(e->comm, &bytes));
   struct bench_row row = bench_row_of(
@@ -135,6 +148,8 @@ static int measure(struct bench *bench, struct exchange *e, int64_t width) {
 static int measure_width(struct bench *bench, void *plan, int64_t width) {
   struct exchange e = {.comm = &bench->comm, .plan = plan};
   int code = comm_agree(&bench->comm, measure(bench, &e, width));
+  halo_leave(e.plan->halo);
+  comm_reach_close(e.comm, &e.reach);
   arena_free(&e.arena);
   return code;
 }

@@ -81,6 +81,7 @@ static const struct option table[] = {
     {"dataset", "FILE.h5", "graph of a dataset; else a random one:", OPTION_TEXT, AT(dataset), 0, 0, NULL, OF_GRAPHS, NULL},
     {"dataset", "FILE.h5", "halo of a dataset's partition; else equal rows at random:", OPTION_TEXT, AT(dataset), 0, 0, NULL, BENCH_EXCHANGE, NULL},
     {"rows", "N", "rows from each rank to each other (131072)", OPTION_WHOLE, AT(exchange.rows), 1, 1 << 28, NULL, BENCH_EXCHANGE, NULL},
+    {"messages", NULL, "the transport's messages alone, as runtime.exchange = \"messages\"", OPTION_FLAG, AT(exchange.messages), 0, 0, NULL, BENCH_EXCHANGE, NULL},
     {"method", "M", "partition of the dataset: metis, block or random (metis)", OPTION_TEXT, AT(exchange.method), 0, 0, NULL, BENCH_EXCHANGE, NULL},
     {"dataset", "FILE.h5", "hypergraph of a dataset; else a random one:", OPTION_TEXT, AT(dataset), 0, 0, NULL, BENCH_HYPER, NULL},
     {"nodes", "N", "vertices (200000)", OPTION_WHOLE, AT(nodes), 1, INT32_MAX, NULL, BENCH_HYPER, NULL},
@@ -165,8 +166,8 @@ static const char *const notes[] = {
         "other library, fp32, each by its fastest algorithm; with --scaled of matrices with values. The gradient is the\n"
         "same operation.\n",
     [BENCH_EXCHANGE] =
-        "Two ranks or more: mpirun -n 4 gnnbench exchange. A run packs the rows and brings them into the halo; on a GPU\n"
-        "runs are recorded once and replayed, as epochs are. GB/s counts what leaves the rank that sends most, rows\n"
+        "Two ranks or more: mpirun -n 4 gnnbench exchange. A run brings rows into the halo: GPUs of one host store\n"
+        "them there, others pack them and send messages; on a GPU runs are recorded once and replayed, as epochs are. GB/s counts what leaves the rank that sends most, rows\n"
         "padded to 32 bytes as in training, and is compared with 330 GB/s, what an all-to-all brings out of each GPU\n"
         "over NVLink on one host. Every received number is checked. Beside it: the transport's own all-to-all of equal\n"
         "contiguous blocks of as many bytes, the faster of its collective call and of grouped messages.\n",

@@ -5,6 +5,7 @@
 
 #include "kernels/ops/attention.h"
 #include "kernels/ops/elementwise.h"
+#include "partition/shard/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
@@ -179,6 +180,13 @@ static int upload_scales(struct propagation *p, struct run *run) {
   return run_upload_reals(run, p->backward.row_scale, rows, c);
 }
 
+/* Rows of the halo land in the tail. */
+static int meet(struct propagation *p, struct run *run, struct direction *d) {
+  const struct halo_landing out = {.data = p->tail.data}, back = {0};
+  if (d->borrowed) return OK;
+  return halo_meet(&d->adjacency->halo, run->comm, run->kernels, &p->reach, out, back);
+}
+
 static int upload_rows(struct run *run, struct direction *d) {
   const struct halo *halo = &d->adjacency->halo;
   if (d->borrowed) return OK;
@@ -196,6 +204,7 @@ int graph_sums_start(struct propagation *p, struct run *run) {
   if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
   TRY(comm_agree(run->comm, code));
   for (int i = 0; direction_at(p, i); i++) TRY(upload_rows(run, direction_at(p, i)));
+  for (int i = 0; direction_at(p, i); i++) TRY(meet(p, run, direction_at(p, i)));
   return OK;
 }
 
@@ -236,6 +245,7 @@ void graph_sums_free(struct propagation *p, struct run *run) {
     if (d->borrowed) continue;
     layout_free(run->kernels, d->own_part);
     layout_free(run->kernels, d->halo_part);
+    if (d->adjacency) halo_leave(&d->adjacency->halo);
   }
   free(p->level);
 }

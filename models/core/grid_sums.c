@@ -2,6 +2,7 @@
 
 #include "kernels/ops/elementwise.h"
 #include "models/core/graph_sums.h"
+#include "partition/shard/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 

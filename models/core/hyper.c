@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/format/layout.h"
+#include "partition/shard/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
@@ -128,12 +129,23 @@ static int upload_rows(struct propagation *p, struct run *run) {
   return device_synchronize(run->device, STREAM_COMPUTE);
 }
 
+/* Vertices that arrive are away from their owners, sums for them lie behind those of own hyperedges; where
+ * hyperedges travel it is the other way round. */
+static int meet(struct propagation *p, struct run *run) {
+  struct hyper_sums *s = &p->hyper;
+  const struct halo_landing away = {s->away.data, 0}, arrivals = {s->outer.data, s->hyper->outer};
+  const int vertices = s->hyper->travel == TRAVEL_VERTICES;
+  return halo_meet(&s->hyper->halo, run->comm, run->kernels, &p->reach, vertices ? away : arrivals,
+                   vertices ? arrivals : away);
+}
+
 static int hyper_sums_start(struct propagation *p, struct run *run) {
   int code = upload_scales(p, run);
   if (code == OK) code = upload_rows(p, run);
   TRY(comm_agree(run->comm, code));
-  return device_upload(run->device, STREAM_COMPUTE, p->hyper.has_halo, p->hyper.hyper->has_halo,
-                       p->hyper.hyper->own);
+  TRY(device_upload(run->device, STREAM_COMPUTE, p->hyper.has_halo, p->hyper.hyper->has_halo,
+                    p->hyper.hyper->own));
+  return meet(p, run);
 }
 
 /* Of products of a layout with rows like those of x, scaled. */

@@ -19,7 +19,8 @@ int propagation_plan(struct propagation *p, struct run *run, struct arena *arena
   return p->ops->plan(p, run, arena, width);
 }
 
-int propagation_start(struct propagation *p, struct run *run) {
+int propagation_start(struct propagation *p, struct run *run, void *block) {
+  if (run->config->runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_open(run->comm, block, &p->reach));
   return p->ops->start(p, run);
 }
 
@@ -30,6 +31,7 @@ int64_t propagation_workspace(const struct propagation *p, const struct run *run
 
 void propagation_free(struct propagation *p, struct run *run) {
   if (p->ops) p->ops->free(p, run);
+  comm_reach_close(run->comm, &p->reach);
   *p = (struct propagation){0};
 }
 

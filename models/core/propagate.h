@@ -9,11 +9,12 @@
 #include "models/core/propagation.h"
 
 /* In three steps: init builds the layouts, for products of `width` columns; plan lays out the buffers for
- * exchanges up to `width` (once to measure, once over memory, see arena); start fills the scales. start is
- * collective. Errors: BAD_INPUT for negative weights under a normalisation. */
+ * exchanges up to `width` (once to measure, once over memory, see arena); start fills the scales and, where
+ * ranks reach each other's memory, tells them where rows land: block is what the arena allocated. start is
+ * collective, free where start was. Errors: BAD_INPUT for negative weights under a normalisation. */
 int propagation_init(struct propagation *p, struct run *run, int64_t width);
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
-int propagation_start(struct propagation *p, struct run *run);
+int propagation_start(struct propagation *p, struct run *run, void *block);
 /* Bytes of the kernels' scratch that propagate asks for at that width; `message`: of a message (struct
  * propagate_ends). */
 int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width, int message);

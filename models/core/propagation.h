@@ -104,6 +104,7 @@ struct propagation {
   struct tensor packed;          /* dtype [send rows, widest exchange] */
   struct tensor tail;            /* dtype [halo rows, widest exchange] */
   struct tensor sums; /* real [own, widest exchange] of rows that `has_halo` flags, where dtype is not real */
+  struct comm_reach reach; /* of the block that all of these lie in */
   struct grid_sums grid;
   struct hyper_sums hyper;
 };

@@ -343,7 +343,7 @@ int model_start(struct model *model, struct run *run) {
   TRY(plan(model, run));
   TRY(device_upload(run->device, STREAM_COMPUTE, model->id, run->shard->global_id,
                     run->shard->own * (int64_t)sizeof *model->id));
-  if (model->uses_graph) TRY(propagation_start(&model->propagation, run));
+  if (model->uses_graph) TRY(propagation_start(&model->propagation, run, model->arena.base));
   TRY(readout_start(&model->readout, run));
   TRY(features_start(&model->features, run, model->id));
   TRY(aggregate_once(model, run));

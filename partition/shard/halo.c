@@ -1,14 +1,12 @@
 #include "partition/shard/halo.h"
 
-#include "kernels/ops/elementwise.h"
 #include "partition/graph/graph.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
-#include "runtime/device/device.h"
-#include "runtime/profile/profile.h"
 
 void halo_free(struct halo *halo) {
-  free_all(halo->id, halo->peer, halo->send_start, halo->recv_start, halo->send_row, halo->send, halo->recv);
+  free_all(halo->id, halo->peer, halo->send_start, halo->recv_start, halo->send_row, halo->send, halo->recv,
+           halo->near);
   *halo = (struct halo){0};
 }
 
@@ -22,66 +20,16 @@ int64_t halo_bytes(const struct halo *halo) {
          halo->peers * a_peer;
 }
 
-int halo_prepare(struct halo *halo, struct arena *arena) {
-  int64_t bytes = halo_send_rows(halo) * (int64_t)sizeof *halo->send_row;
-  halo->send_row_device = arena_take(arena, bytes);
-  if (!arena->base || !bytes) return OK;
-  TRY(device_upload(arena->device, STREAM_COMPUTE, halo->send_row_device, halo->send_row, bytes));
-  return device_synchronize(arena->device, STREAM_COMPUTE);
-}
-
-/* One message a peer with rows to say; returns how many. */
-static int list_messages(const struct halo *halo, const int64_t *start, void *data, int64_t row_bytes,
-                         struct message *messages) {
+int halo_messages(const struct halo *halo, const int64_t *start, void *data, int64_t row_bytes,
+                  const uint8_t *without, struct message *messages) {
   int count = 0;
   for (int p = 0; p < halo->peers; p++) {
     int64_t rows = start[p + 1] - start[p];
-    if (rows)
+    if (rows && !(without && without[p]))
       messages[count++] = (struct message){halo->peer[p], (char *)data + start[p] * row_bytes,
                                            rows * row_bytes};
   }
   return count;
-}
-
-int messages_start(struct comm *comm, struct kernels *k, const struct message *sends, int send_count,
-                   const struct message *recvs, int recv_count) {
-  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
-  TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
-  return comm_exchange(comm, sends, send_count, recvs, recv_count);
-}
-
-int messages_finish(struct comm *comm, struct kernels *k) {
-  TRY(comm_wait(comm));
-  TRY(device_record(k->device, EVENT_RECEIVED, STREAM_EXCHANGE));
-  return device_wait(k->device, STREAM_COMPUTE, EVENT_RECEIVED);
-}
-
-/* The messages of one direction of the plan. */
-static int exchange(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
-                    const int64_t *from_start, struct tensor to, const int64_t *to_start) {
-  int64_t row_bytes = from.stride * dtype_bytes(from.dtype);
-  int sends = list_messages(halo, from_start, from.data, row_bytes, halo->send);
-  int recvs = list_messages(halo, to_start, to.data, row_bytes, halo->recv);
-  return messages_start(comm, k, halo->send, sends, halo->recv, recvs);
-}
-
-int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
-               struct tensor packed, struct tensor tail) {
-  if (!halo->peers) return OK;
-  /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
-  if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
-  struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
-  if (packed.rows) TRY(PROFILE("pack", op_gather(k, &pack)));
-  return exchange(halo, comm, k, packed, halo->send_start, tail, halo->recv_start);
-}
-
-int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
-                      struct tensor to) {
-  return halo->peers ? exchange(halo, comm, k, from, halo->recv_start, to, halo->send_start) : OK;
-}
-
-int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
-  return halo->peers ? messages_finish(comm, k) : OK;
 }
 
 int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row_bytes, void *tail) {
@@ -89,8 +37,8 @@ int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row
   TRY(comm_agree(comm, memory_alloc(&packed, halo_send_rows(halo) * row_bytes, "packed rows")));
   for (int64_t i = 0; i < halo_send_rows(halo); i++)
     memcpy(packed + i * row_bytes, (const char *)own + halo->send_row[i] * row_bytes, (size_t)row_bytes);
-  int sends = list_messages(halo, halo->send_start, packed, row_bytes, halo->send);
-  int recvs = list_messages(halo, halo->recv_start, tail, row_bytes, halo->recv);
+  int sends = halo_messages(halo, halo->send_start, packed, row_bytes, NULL, halo->send);
+  int recvs = halo_messages(halo, halo->recv_start, tail, row_bytes, NULL, halo->recv);
   return comm_swap(comm, halo->send, sends, halo->recv, recvs);
 }
 

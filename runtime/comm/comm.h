@@ -27,6 +27,7 @@ struct comm {
   int64_t sent;          /* bytes that comm_exchange was given for other ranks so far */
   double timeout;        /* seconds a wait may last; set from runtime.timeout after comm_open (default 300) */
   struct device *device; /* borrowed; set by comm_attach */
+  int *ended;            /* of the open comm_reach; NULL: none */
   void *transport;       /* what ops keep between open and close */
   struct comm_mpi *mpi;  /* what comm itself keeps (runtime/comm/comm_mpi.h) */
 };
@@ -87,6 +88,19 @@ int comm_wait(struct comm *comm);
 /* Equal blocks between two ranks or more, to measure comm_exchange against; it ends with comm_wait too. */
 int comm_exchange_blocks(struct comm *comm, const void *send, void *recv, int64_t bytes);
 int comm_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op);
+
+/* Blocks of the ranks' devices that ranks of one host store into themselves. */
+struct comm_reach {
+  char *block; /* this rank's, borrowed */
+  char **at;   /* [size] where this rank's device finds those of others; NULL: out of its reach, or its own */
+  int *ended;  /* host memory that the device reads: not 0 once the ranks have come apart */
+};
+
+/* Collective. Opens `block`, all of an allocation of the device, to ranks that reach it. Two ranks reach each
+ * other or neither does; none where devices have no such way, which is no error. comm_reach_close:
+ * collective, before the block is released, after failures too; does nothing where reach is all 0. */
+int comm_reach_open(struct comm *comm, void *block, struct comm_reach *reach);
+void comm_reach_close(struct comm *comm, struct comm_reach *reach);
 
 /* Set-up, host memory. */
 int comm_barrier(struct comm *comm);

@@ -99,14 +99,21 @@ static int settle(struct comm *comm, ncclResult_t state, const char *what) {
   return code == OK ? nccl_check(state, what) : code;
 }
 
-/* What the host does while it waits for the GPU: notices errors of NCCL and of the other ranks. */
-static int watch_device(void *context) {
-  struct comm *comm = context;
+static int watch_ranks(struct comm *comm) {
   struct nccl *nccl = comm->transport;
   ncclResult_t state = ncclSuccess;
   if (nccl->open) TRY(nccl_check(ncclCommGetAsyncError(nccl->comm, &state), "ncclCommGetAsyncError"));
   TRY(nccl_check(state, "a transfer between GPUs"));
   return comm_watch_poll(&nccl->watch);
+}
+
+/* What the host does while it waits for the GPU: notices errors of NCCL and of the other ranks, for which
+ * kernels need not wait any more then. */
+static int watch_device(void *context) {
+  struct comm *comm = context;
+  int code = watch_ranks(comm);
+  if (code != OK && comm->ended) *comm->ended = 1;
+  return code;
 }
 
 static void start_waiting(void *context) {

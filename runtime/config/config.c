@@ -90,6 +90,7 @@ static const struct config_key table[] = {
     CHOICE(runtime.layout, LAYOUT_AUTO, "sparse products on GPUs: dense tiles and condensed windows on tensor cores and a gather of the rest, as a cost model says, or one forced", "auto", "gather", "tiles", "windows"),
     TEXT(runtime.constants, "auto", "constants of the cost model by gnnbench calibrate: a file, none, or auto: ~/.config/gnntrain/constants.toml if there"),
     BOOLEAN(runtime.overlap, 1, "compute own columns while the exchange is in flight"),
+    CHOICE(runtime.exchange, EXCHANGE_AUTO, "how rows of a halo come: GPUs of one host that reach each other's memory store them there, others send messages; messages alone", "auto", "messages"),
     BOOLEAN(runtime.once, 1, "aggregate the input once where it does not change"),
     CHOICE(runtime.rows, ROWS_NEEDED, "rows that an epoch computes: those that the loss needs, where that saves enough, or all", "needed", "all"),
     CHOICE(runtime.offload, OFFLOAD_AUTO, "what waits in the host's memory between forward and backward: on a GPU as little as lets the run fit, where recomputing does not suffice; nothing; the constant input of the first layer; that and all outputs of layers", "auto", "none", "features", "activations"),

@@ -29,6 +29,7 @@ enum node_order {
   ORDERS
 };
 enum recompute { RECOMPUTE_AUTO, RECOMPUTE_NONE, RECOMPUTE_LAYER };
+enum exchange_way { EXCHANGE_AUTO, EXCHANGE_MESSAGES };
 enum offload { OFFLOAD_AUTO, OFFLOAD_NONE, OFFLOAD_FEATURES, OFFLOAD_ACTIVATIONS };
 enum row_choice { ROWS_NEEDED, ROWS_ALL };
 
@@ -89,6 +90,7 @@ struct config {
     char constants[CONFIG_TEXT]; /* file of kernels/cost/cost_models.h; "auto", "none" */
     int overlap, once, graph;
     enum row_choice rows;
+    enum exchange_way exchange;
     enum offload offload;
     double timeout;
     int64_t threads; /* 0: from the binding */

@@ -55,6 +55,19 @@ struct device_memory_ops {
   int64_t (*peak)(struct device *device); /* and took at most */
 };
 
+/* What another process opens a block of memory by. */
+struct device_handle {
+  char bytes[64];
+};
+
+/* A block of one process in the address space of another one's device, on one host. Each says whether it
+ * could: that there is no way between two devices is no error. */
+struct device_share_ops {
+  int (*give)(struct device *device, void *block, struct device_handle *handle); /* all of what alloc gave */
+  int (*take)(struct device *device, const struct device_handle *handle, void **at);
+  void (*leave)(struct device *device, void *at);
+};
+
 struct device_stream_ops {
   int (*record)(struct device *device, enum event event, enum stream stream);
   int (*wait)(struct device *device, enum stream stream,
@@ -83,6 +96,7 @@ struct device_ops {
   int (*adopt)(struct device *device); /* for calls of this thread from now on; NULL: of any thread */
   void (*close)(struct device *device);
   struct device_memory_ops memory;
+  const struct device_share_ops *share; /* NULL: its memory is out of reach of others */
   struct device_stream_ops stream;
   /* How the profile reads the time on its streams. NULL: a call has done its work when it returns. */
   int (*profile)(struct device *device, struct profile_device *profile);

@@ -346,6 +346,7 @@ const struct device_ops device_cuda_ops = {
                .left = cuda_memory_free,
                .used = cuda_memory_used,
                .peak = cuda_memory_peak},
+    .share = &device_cuda_share,
     .stream = {.record = cuda_record,
                .wait = cuda_wait,
                .synchronize = cuda_synchronize,

@@ -1,6 +1,6 @@
 # test_gpu_agreement.sh PART: the same training on the processor and on 1, 2, 4 GPUs, with dropout on: in fp32 loss curves
 # within 1e-5 over the first 5 epochs and 1e-4 over 50, in tf32 and bf16 the final loss within 1%; equal bits when
-# repeated; resumed across devices, rank counts and precisions; more ranks than GPUs are refused in one sentence.
+# repeated, and whichever way rows travel; resumed across devices, rank counts and precisions; more ranks than GPUs are refused in one sentence.
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
 needs_gpus 1
 
@@ -46,6 +46,8 @@ in_precisions() {
       same "$name" "again.$name"
       train cuda $ranks "queued.$name" $precision --set runtime.graph=false
       same "$name" "queued.$name"
+      train cuda $ranks "messages.$name" $precision --set runtime.exchange=messages
+      same "$name" "messages.$name"
     done
   done
 }
@@ -89,7 +91,8 @@ models() { # NAME...
       train cuda $ranks $model.bf16.$ranks bf16 "${settings[@]}"
       end_within $model.cpu $model.bf16.$ranks 0.01
       for precision in fp32 bf16; do
-        train cuda $ranks $model.again $precision "${settings[@]}" --set runtime.graph=false
+        train cuda $ranks $model.again $precision "${settings[@]}" --set runtime.graph=false \
+          --set runtime.exchange=messages
         same $model.$precision.$ranks $model.again
       done
     done
@@ -111,7 +114,7 @@ grids() {
         name=$model.$precision.$grid
         train cuda $ranks "$name" $precision "${settings[@]}" --set "partition.grid=$grid"
         train cuda $ranks "again.$name" $precision "${settings[@]}" --set "partition.grid=$grid" \
-          --set runtime.graph=false
+          --set runtime.graph=false --set runtime.exchange=messages
         same "$name" "again.$name"
       done
       within $model.cpu $model.fp32.$grid 5 1e-5 && within $model.cpu $model.fp32.$grid 50 1e-4
@@ -134,7 +137,7 @@ hypergraphs() {
       train cuda $ranks $type.$ranks fp32 "${hyper[@]}"
       within $type $type.$ranks 5 1e-5
       within $type $type.$ranks 50 1e-4
-      train cuda $ranks again.$type.$ranks fp32 "${hyper[@]}"
+      train cuda $ranks again.$type.$ranks fp32 "${hyper[@]}" --set runtime.exchange=messages
       same $type.$ranks again.$type.$ranks
       train cuda $ranks $type.bf16.$ranks bf16 "${hyper[@]}"
       end_within $type $type.bf16.$ranks 0.01

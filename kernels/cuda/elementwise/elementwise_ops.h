@@ -21,6 +21,7 @@ int cuda_column_moments(struct kernels *k, const struct column_moments *op);
 int cuda_add(struct kernels *k, const struct add *op, int count);
 int cuda_dot(struct kernels *k, const struct dot *op);
 int cuda_signs(struct kernels *k, const struct signs *op);
+int cuda_put(struct kernels *k, const struct put *op);
 
 #ifdef __cplusplus
 }

@@ -12,4 +12,5 @@ const struct elementwise_ops cuda_elementwise_ops = {
     .add = cuda_add,
     .dot = cuda_dot,
     .signs = cuda_signs,
+    .put = cuda_put,
 };

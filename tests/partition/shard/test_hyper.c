@@ -7,6 +7,7 @@
 #include "kernels/ops/kernels.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/multilevel/multilevel.h"
+#include "partition/shard/halo_exchange.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/making.h"

@@ -1,0 +1,87 @@
+#include "partition/shard/halo_exchange.h"
+
+#include "kernels/ops/elementwise.h"
+#include "runtime/base/base.h"
+#include "runtime/device/device.h"
+#include "runtime/profile/profile.h"
+
+int halo_prepare(struct halo *halo, struct arena *arena) {
+  int64_t bytes = halo_send_rows(halo) * (int64_t)sizeof *halo->send_row;
+  halo->send_row_device = arena_take(arena, bytes);
+  halo->near_device = arena_take(arena, halo_near_bytes(halo));
+  if (!arena->base || !bytes) return OK;
+  TRY(device_upload(arena->device, STREAM_COMPUTE, halo->send_row_device, halo->send_row, bytes));
+  return device_synchronize(arena->device, STREAM_COMPUTE);
+}
+
+/* The stream of the exchange goes on from here. */
+static int begin(struct kernels *k) {
+  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
+  return device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED);
+}
+
+int messages_start(struct comm *comm, struct kernels *k, const struct message *sends, int send_count,
+                   const struct message *recvs, int recv_count) {
+  TRY(begin(k));
+  return comm_exchange(comm, sends, send_count, recvs, recv_count);
+}
+
+int messages_finish(struct comm *comm, struct kernels *k) {
+  TRY(comm_wait(comm));
+  TRY(device_record(k->device, EVENT_RECEIVED, STREAM_EXCHANGE));
+  return device_wait(k->device, STREAM_COMPUTE, EVENT_RECEIVED);
+}
+
+/* The messages of one direction of the plan. Without the other ranks all go as messages, which take their
+ * time. */
+static int exchange(struct halo *halo, struct comm *comm, struct tensor from, const int64_t *from_start,
+                    struct tensor to, const int64_t *to_start) {
+  int64_t row_bytes = from.stride * dtype_bytes(from.dtype);
+  const uint8_t *without = halo->near && !comm->lone ? halo->near->is_near : NULL;
+  int sends = halo_messages(halo, from_start, from.data, row_bytes, without, halo->send);
+  int recvs = halo_messages(halo, to_start, to.data, row_bytes, without, halo->recv);
+  if (halo->near && sends == 0 && recvs == 0) return OK;
+  return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
+}
+
+/* Rows for peers [first, last). */
+static int pack_for(const struct halo *halo, struct kernels *k, struct gather pack, int first, int last) {
+  const int64_t row = halo->send_start[first];
+  pack.rows += row;
+  pack.y = tensor_rows(pack.y, row, halo->send_start[last] - row);
+  return pack.y.rows > 0 ? PROFILE("pack", op_gather(k, &pack)) : OK;
+}
+
+/* Those for peers that are not stored to: neighbours together. */
+static int pack_far(const struct halo *halo, struct kernels *k, const struct gather *pack) {
+  for (int p = 0, first; p < halo->peers; p++) {
+    if (halo_is_near(halo, p)) continue;
+    for (first = p; p + 1 < halo->peers && !halo_is_near(halo, p + 1);) p++;
+    TRY(pack_for(halo, k, *pack, first, p + 1));
+  }
+  return OK;
+}
+
+int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
+               struct tensor packed, struct tensor tail) {
+  if (!halo->peers) return OK;
+  /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
+  if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
+  struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
+  TRY(pack_far(halo, k, &pack));
+  TRY(begin(k));
+  TRY(halo_put(halo, comm, k, x, scale, packed.stride, 0));
+  return exchange(halo, comm, packed, halo->send_start, tail, halo->recv_start);
+}
+
+int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
+                      struct tensor to) {
+  if (!halo->peers) return OK;
+  TRY(begin(k));
+  TRY(halo_put(halo, comm, k, from, NULL, from.stride, 1));
+  return exchange(halo, comm, from, halo->recv_start, to, halo->send_start);
+}
+
+int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
+  return halo->peers ? messages_finish(comm, k) : OK;
+}

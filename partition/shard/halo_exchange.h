@@ -1,0 +1,32 @@
+/* halo_exchange: rows of a halo on the way between devices.
+ *
+ * halo_start packs the rows that peers need and starts the messages, or stores them into the memory of peers
+ * that are in reach; halo_finish waits until this rank's halo rows have landed in the tail of the feature
+ * buffer. Between them the own part is computed. */
+#ifndef PARTITION_SHARD_HALO_EXCHANGE_H
+#define PARTITION_SHARD_HALO_EXCHANGE_H
+
+#include "partition/shard/halo_near.h"
+#include "runtime/device/arena.h"
+
+/* Lays out the device copy of send_row and, when the arena is allocated, fills it. */
+int halo_prepare(struct halo *halo, struct arena *arena);
+
+/* Starts messages between buffers of devices once the compute stream has come so far; what is queued behind
+ * messages_finish finds them there. */
+int messages_start(struct comm *comm, struct kernels *k, const struct message *sends, int send_count,
+                   const struct message *recvs, int recv_count);
+int messages_finish(struct comm *comm, struct kernels *k);
+
+/* Packs own rows of x [own, width], each times its `scale` (real [own]; NULL: 1), into packed
+ * [halo_send_rows, width] and starts the messages into tail [halo.rows, width], whose stride is packed's. */
+int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
+               struct tensor packed, struct tensor tail);
+int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k);
+
+/* The same plan backwards: rows of `from` [halo.rows, width] go to their owners and arrive in `to`
+ * [halo_send_rows, width], row i for own row send_row[i]. Both have one stride; halo_finish ends it. */
+int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
+                      struct tensor to);
+
+#endif

@@ -1,0 +1,137 @@
+#include "partition/shard/halo_near.h"
+
+#include "kernels/ops/elementwise.h"
+#include "runtime/base/base.h"
+#include "runtime/device/device.h"
+#include "runtime/profile/profile.h"
+
+/* What a rank tells a peer; places are bytes from the begin of its block. -1: there is none. */
+struct site {
+  int64_t out, out_first, back, back_first, tells;
+};
+
+struct meeting {
+  struct site *mine, *theirs;  /* [peers] for each, of each */
+  struct put_peer *out, *back; /* [peers] of near ones, one behind the other */
+};
+
+static void meeting_free(struct meeting *meeting) {
+  free_all(meeting->mine, meeting->theirs, meeting->out, meeting->back);
+}
+
+void halo_leave(struct halo *halo) {
+  free(halo->near);
+  halo->near = NULL;
+}
+
+int64_t halo_near_bytes(const struct halo *halo) {
+  return halo->peers * 2 * (int64_t)sizeof(struct put_peer) +
+         (halo->peers + 1) * PUT_BLOCKS * (int64_t)sizeof(uint32_t);
+}
+
+/* On the device: the peers of either direction, what each tells, and how often. */
+static struct put_peer *peers_of(const struct halo *halo, int back) {
+  return (struct put_peer *)halo->near_device + back * halo->peers;
+}
+
+static uint32_t *counters_of(const struct halo *halo, int peer) {
+  return (uint32_t *)(void *)peers_of(halo, 2) + (int64_t)peer * PUT_BLOCKS;
+}
+
+static int64_t place_of(const struct comm_reach *reach, const void *data) {
+  return data ? (const char *)data - reach->block : -1;
+}
+
+static int prepare(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
+                   struct meeting *meeting) {
+  const int64_t peers = halo->peers;
+  TRY(memory_arrays("near peers", ROOM(&meeting->mine, peers), ROOM(&meeting->theirs, peers),
+                    ROOM(&meeting->out, peers), ROOM(&meeting->back, peers)));
+  TRY(memory_alloc(&halo->near, (int64_t)sizeof *halo->near + peers, "near peers"));
+  halo->near->alone = comm->lone;
+  halo->near->ended = reach->ended;
+  halo->near->turn = counters_of(halo, halo->peers);
+  return device_synchronize(k->device, STREAM_COMPUTE); /* the block is zeroed before peers write there */
+}
+
+static int tell_sites(struct halo *halo, struct comm *comm, const struct comm_reach *reach,
+                      struct halo_landing out, struct halo_landing back, struct meeting *meeting) {
+  const int64_t bytes = sizeof(struct site);
+  for (int p = 0; p < halo->peers; p++) {
+    meeting->mine[p] = (struct site){.out = place_of(reach, out.data),
+                                     .out_first = out.before + halo->recv_start[p],
+                                     .back = place_of(reach, back.data),
+                                     .back_first = back.before + halo->send_start[p],
+                                     .tells = place_of(reach, counters_of(halo, p))};
+    halo->send[p] = (struct message){halo->peer[p], &meeting->mine[p], bytes};
+    halo->recv[p] = (struct message){halo->peer[p], &meeting->theirs[p], bytes};
+  }
+  return comm_swap(comm, halo->send, halo->peers, halo->recv, halo->peers);
+}
+
+static void add_peer(const struct halo *halo, int p, char *at, const struct meeting *meeting) {
+  struct halo_near *near = halo->near;
+  const struct site *site = &meeting->theirs[p];
+  struct put_peer peer = {.told = (uint32_t *)(void *)(at + site->tells), .tells = counters_of(halo, p)};
+  near->is_near[p] = 1;
+  peer.to = at + site->out;
+  peer.first = site->out_first;
+  peer.begin = halo->send_start[p];
+  peer.end = halo->send_start[p + 1];
+  meeting->out[near->peers] = peer;
+  peer.to = at + site->back;
+  peer.first = site->back_first;
+  peer.begin = halo->recv_start[p];
+  peer.end = halo->recv_start[p + 1];
+  meeting->back[near->peers++] = peer;
+}
+
+static int upload(struct halo *halo, struct kernels *k, const struct meeting *meeting) {
+  struct halo_near *near = halo->near;
+  const int64_t bytes = near->peers * (int64_t)sizeof *near->out;
+  near->out = peers_of(halo, 0);
+  near->back = peers_of(halo, 1);
+  TRY(device_upload(k->device, STREAM_COMPUTE, near->out, meeting->out, bytes));
+  TRY(device_upload(k->device, STREAM_COMPUTE, near->back, meeting->back, bytes));
+  return device_synchronize(k->device, STREAM_COMPUTE);
+}
+
+int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
+              struct halo_landing out, struct halo_landing back) {
+  ENDED_BY(meeting_free) struct meeting meeting = {0};
+  halo_leave(halo);
+  if (!reach->at) return OK;
+  TRY(comm_agree(comm, prepare(halo, comm, k, reach, &meeting)));
+  if (!comm->lone) TRY(tell_sites(halo, comm, reach, out, back, &meeting));
+  for (int p = 0; p < halo->peers; p++) {
+    if (reach->at[halo->peer[p]]) add_peer(halo, p, reach->at[halo->peer[p]], &meeting);
+  }
+  return comm_agree(comm, upload(halo, k, &meeting));
+}
+
+static int64_t rows_of(const struct halo *halo, const int64_t *start) {
+  int64_t rows = 0;
+  for (int p = 0; p < halo->peers; p++) rows += halo_is_near(halo, p) ? start[p + 1] - start[p] : 0;
+  return rows;
+}
+
+int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x,
+             const void *scale, int64_t stride, int back) {
+  const struct halo_near *near = halo->near;
+  if (!near || near->peers == 0 || near->alone) return OK;
+  const int64_t bytes = rows_of(halo, back ? halo->recv_start : halo->send_start) * stride *
+                        dtype_bytes(x.dtype);
+  const struct put op = {.x = x,
+                         .rows = back ? NULL : halo->send_row_device,
+                         .scale = scale,
+                         .stride = stride,
+                         .peers = near->peers,
+                         .peer = back ? near->back : near->out,
+                         .turn = near->turn,
+                         .ended = near->ended};
+  comm->sent += bytes;
+  profile_begin_beside(STREAM_EXCHANGE, "exchange", (double)bytes);
+  int code = op_put(k, &op);
+  profile_end_beside(STREAM_EXCHANGE);
+  return code;
+}

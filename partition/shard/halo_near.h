@@ -1,0 +1,43 @@
+/* halo_near: peers of a halo whose devices reach this one's memory (comm_reach). Their rows are not packed
+ * and sent; each stores what the others need where they need it. */
+#ifndef PARTITION_SHARD_HALO_NEAR_H
+#define PARTITION_SHARD_HALO_NEAR_H
+
+#include "kernels/ops/ops.h"
+#include "partition/shard/halo.h"
+
+/* Where rows that arrive land: the first of them as row `before` of the matrix that begins at `data`,
+ * whatever its width. data NULL: there is no such exchange. */
+struct halo_landing {
+  void *data;
+  int64_t before;
+};
+
+struct halo_near {
+  int peers;                   /* how many there are */
+  int alone;                   /* the other ranks are not there */
+  struct put_peer *out, *back; /* [peers] on the device: of halo_start, of halo_return_start */
+  uint32_t *turn;
+  const int *ended;
+  uint8_t is_near[]; /* [halo.peers] */
+};
+
+/* Bytes on the device, of all its peers. */
+int64_t halo_near_bytes(const struct halo *halo);
+
+/* Collective. From now on halo_start stores rows into the landings that near peers name here, which lie in
+ * the block of `reach`; halo_return_start, likewise. After halo_prepare, over allocated memory. */
+int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
+              struct halo_landing out, struct halo_landing back);
+/* From now on messages alone. */
+void halo_leave(struct halo *halo);
+
+static inline int halo_is_near(const struct halo *halo, int peer) {
+  return halo->near && halo->near->is_near[peer];
+}
+
+/* Puts rows of x to near peers: those of halo_start (back 0), or of halo_return_start. */
+int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x,
+             const void *scale, int64_t stride, int back);
+
+#endif
