@@ -27,7 +27,7 @@ const struct cost_model cost_model_h100 = {
     .result = {.row = 10, .byte_cached = .328, .byte = .68, .merge_byte = .781},
     .start = {.launch = 3.38e6, .kernel = 2.08e6, .pieces = 3.49e6, .entry = 2.06e4, .block = 3.18e5},
     .pass = {8e6, .33, .0018, .0035, .0062, 1.06, 1.75},
-    .exchange = {18e6, 3.3, 10e6, .27},
+    .exchange = {16e6, 3.3, 10e6, .2},
 };
 
 /* An H100's, as the same products differ on both: times .95 for what starts, .88 in the caches, .75 in
@@ -51,7 +51,7 @@ const struct cost_model cost_model_h200 = {
     .result = {.row = 8.82, .byte_cached = .288, .byte = .51, .merge_byte = .687},
     .start = {.launch = 3.21e6, .kernel = 1.97e6, .pieces = 3.32e6, .entry = 1.96e4, .block = 3.02e5},
     .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.75},
-    .exchange = {18e6, 3.3, 10e6, .27},
+    .exchange = {16e6, 3.3, 10e6, .2},
 };
 
 /* One thread of a server processor with 32 MiB of shared cache. */

@@ -73,6 +73,7 @@ struct put {
   const int32_t *rows; /* NULL: row i is i */
   const void *scale;   /* real [x.rows]; NULL: 1 */
   int64_t stride;      /* elements of the rows of `to` */
+  int64_t column;      /* of `to`, where the first of x goes */
   int peers;
   const struct put_peer *peer; /* [peers] on the device */
   uint32_t *turn;              /* [PUT_BLOCKS] on the device, 0 at first: of these peers and no others */

@@ -23,6 +23,11 @@ int64_t spmm_workspace(const struct kernels *k, const struct spmm *op) {
   return k->ops->sparse->spmm_workspace ? k->ops->sparse->spmm_workspace(op) : 0;
 }
 
+int spmm_divides(const struct kernels *k, const struct spmm *op) {
+  if (op->epilogue && (op->epilogue->norm != NORM_NONE || op->epilogue->loss)) return 0;
+  return k->ops->sparse->spmm_divides && k->ops->sparse->spmm_divides(op);
+}
+
 /* Sparse products have scales of their own. */
 static void check_spmm_epilogue(const struct kernels *k, const struct spmm *op) {
   const struct loss_op *loss = op->epilogue->loss;
@@ -34,15 +39,20 @@ static void check_spmm_epilogue(const struct kernels *k, const struct spmm *op) 
   assert(loss->logits.rows == 0 || (loss->counted && loss->row_loss));
 }
 
+static double columns_of(const struct spmm *op) {
+  return (double)(op->end > 0 ? op->end - op->first : op->y.cols);
+}
+
 /* A gathered row passes for each non-zero. */
 static double spmm_bytes(const struct spmm *op) {
   const struct csr *a = op->a->csr;
-  double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
+  double columns = columns_of(op), index = a->weight ? 8 : 4, rows = (double)a->rows;
   const struct tensor result = op->epilogue && op->epilogue->loss ? op->epilogue->loss->grad : op->y;
   double row = columns *
                (double)(dtype_bytes(result.dtype) + (op->accumulate ? dtype_bytes(op->y.dtype) : 0));
   double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
   if (op->below) self += bytes_kept(op->below);
+  if (op->end > 0) self *= columns / (double)op->y.cols;
   return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
 }
 
@@ -67,7 +77,9 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   if (op->epilogue) check_spmm_epilogue(k, op);
   assert(!op->below ||
          (!op->epilogue && op_spmm_takes_epilogue(op->below) && op->below->dy.data == op->y.data));
-  double flops = 2 * (double)a->nnz * (double)op->y.cols;
+  assert(op->end == 0 || (op->first < op->end && op->end <= op->y.cols && spmm_divides(k, op)));
+  assert(op->first * dtype_bytes(op->x.dtype) % ROW_BYTES == 0);
+  double flops = 2 * (double)a->nnz * columns_of(op);
   return RUN_OP(k, "spmm", spmm_bytes(op), flops, k->ops->sparse->spmm(k, op));
 }
 

@@ -44,7 +44,12 @@ static double spmm_beside(const struct spmm *op) {
 
 static int spmm(struct kernels *k, const struct spmm *op) {
   const double ends = op->epilogue || op->below ? cost_model_of(k->device->name)->pass.ends : 1;
-  return gather(k, op->a, (double)op->y.cols, ends, spmm_beside(op));
+  const double columns = (double)(op->end > 0 ? op->end - op->first : op->y.cols);
+  return gather(k, op->a, columns, ends, spmm_beside(op) * columns / fmax((double)op->y.cols, 1));
+}
+
+static int divides(const struct spmm *op) {
+  return op->a->tiles == 0 && op->a->windows == 0;
 }
 
 /* Tiles and condensed windows of floats work on planes of bf16. */
@@ -60,6 +65,7 @@ const struct sparse_ops simulated_sparse_ops = {.layout_init = simulated_layout_
                                                 .layout_free = simulated_layout_free,
                                                 .spmm = spmm,
                                                 .spmm_workspace = planes_workspace,
+                                                .spmm_divides = divides,
                                                 .sparse_dropout = sparse_dropout};
 
 static int reduce(struct kernels *k, const struct reduce *op) {

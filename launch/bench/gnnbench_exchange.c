@@ -17,7 +17,7 @@ struct exchange {
 
 static int run_exchange(struct kernels *k, const void *op) {
   const struct exchange *e = op;
-  TRY(halo_start(e->plan->halo, e->comm, k, e->x.tensor, NULL, e->packed, e->tail.tensor));
+  TRY(halo_start(e->plan->halo, e->comm, k, e->x.tensor, NULL, e->packed, e->tail.tensor, 0));
   return halo_finish(e->plan->halo, e->comm, k);
 }
 

@@ -180,11 +180,21 @@ static int upload_scales(struct propagation *p, struct run *run) {
   return run_upload_reals(run, p->backward.row_scale, rows, c);
 }
 
-/* Rows of the halo land in the tail. */
+static int may_halve(const struct propagation *p, const struct run *run, const struct direction *d) {
+  const struct spmm op = {.a = d->halo_part, .x = p->tail, .y = p->tail};
+  return halo_is_near_alone(&d->adjacency->halo) && !p->attends && !p->reduces &&
+         (d->adjacency->halo.rows == 0 || spmm_divides(run->kernels, &op));
+}
+
+/* Rows of the halo land in the tail. All ranks take them in halves, or none does. */
 static int meet(struct propagation *p, struct run *run, struct direction *d) {
   const struct halo_landing out = {.data = p->tail.data}, back = {0};
   if (d->borrowed) return OK;
-  return halo_meet(&d->adjacency->halo, run->comm, run->kernels, &p->reach, out, back);
+  TRY(halo_meet(&d->adjacency->halo, run->comm, run->kernels, &p->reach, out, back));
+  int64_t may_not = !may_halve(p, run, d);
+  TRY(comm_max_int64(run->comm, &may_not));
+  d->halves = !may_not;
+  return OK;
 }
 
 static int upload_rows(struct run *run, struct direction *d) {
@@ -205,6 +215,7 @@ int graph_sums_start(struct propagation *p, struct run *run) {
   TRY(comm_agree(run->comm, code));
   for (int i = 0; direction_at(p, i); i++) TRY(upload_rows(run, direction_at(p, i)));
   for (int i = 0; direction_at(p, i); i++) TRY(meet(p, run, direction_at(p, i)));
+  if (p->backward.borrowed) p->backward.halves = p->forward.halves;
   return OK;
 }
 
@@ -257,20 +268,41 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
   return op_epilogue(run->kernels, &(struct epilogue){.z = base, .bias = more, .y = self});
 }
 
-int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,
-                    const void *scale, propagation_part *part, void *context) {
+/* What happens between the begin of an exchange and the last of its rows. first_half: see halo_start. */
+struct passing {
+  propagation_part *part;
+  void *context;
+  int64_t first_half;
+};
+
+static int run_part(struct run *run, const struct direction *d, struct tensor x, int halo, int whole,
+                    const struct passing *passing) {
+  const char *names[] = {"own part", "halo part", "own part of a level", "halo part of a level"};
+  return PROFILE(names[halo + 2 * !whole], passing->part(run, d, x, halo, passing->context));
+}
+
+static int pass_parts(struct propagation *p, struct run *run, const struct direction *d,
+                      struct tensor message, const void *scale, const struct passing *passing) {
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
   int whole = d == &p->forward || d == &p->backward;
   struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
   struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), message.cols);
-  if (exchange) TRY(halo_start(halo, run->comm, k, message, scale, packed, tail));
+  if (exchange) TRY(halo_start(halo, run->comm, k, message, scale, packed, tail, passing->first_half));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  TRY(PROFILE(whole ? "own part" : "own part of a level", part(run, d, message, 0, context)));
+  TRY(run_part(run, d, message, 0, whole, passing));
+  if (passing->first_half > 0) {
+    TRY(PROFILE("wait", halo_finish_first_half(halo, k)));
+    if (halo->rows > 0) TRY(run_part(run, d, tail, 1, whole, passing));
+  }
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  if (halo->rows == 0) return OK;
-  return PROFILE(whole ? "halo part" : "halo part of a level", part(run, d, tail, 1, context));
+  return halo->rows > 0 ? run_part(run, d, tail, 1, whole, passing) : OK;
+}
+
+int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,
+                    const void *scale, propagation_part *part, void *context) {
+  return pass_parts(p, run, d, message, scale, &(struct passing){part, context, 0});
 }
 
 /* A product with P: what both its parts have. */
@@ -278,6 +310,7 @@ struct product {
   const struct propagation *p;
   const struct propagate_ends *ends;
   struct tensor y;
+  int64_t first_half, done; /* columns of the halo's half that comes first, of that which has been added */
 };
 
 static const void *scale_of(const struct direction *d, const struct propagate_ends *ends) {
@@ -286,7 +319,7 @@ static const void *scale_of(const struct direction *d, const struct propagate_en
 
 static int multiply_part(struct run *run, const struct direction *d, struct tensor x, int halo,
                          void *context) {
-  const struct product *product = context;
+  struct product *product = context;
   const struct propagation *p = product->p;
   int several = run->comm->size > 1;
   struct spmm op = {.a = halo ? d->halo_part : d->own_part,
@@ -304,14 +337,27 @@ static int multiply_part(struct run *run, const struct direction *d, struct tens
     op.self_scale = p->self;
     op.self = tensor_rows(x, 0, op.y.rows); /* where a row has one */
     op.has_halo = several ? d->has_halo : NULL;
+  } else if (product->first_half > 0) {
+    op.first = product->done;
+    op.end = product->done = product->done > 0 ? x.cols : product->first_half;
   }
   return op_spmm(run->kernels, &op);
 }
 
+/* The second half of the halo comes while the first is added; where rows end with what sees whole rows they
+ * come at once. */
+static int64_t first_half_of(const struct run *run, const struct direction *d, struct tensor x,
+                             const struct propagate_ends *ends) {
+  const struct epilogue *epilogue = ends->epilogue;
+  if (!d->halves || !run->config->runtime.overlap) return 0;
+  return epilogue && (epilogue->norm != NORM_NONE || epilogue->loss) ? 0 : halo_first_half(x);
+}
+
 int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
                         const struct propagate_ends *ends, struct tensor y) {
-  struct product product = {p, ends, y};
-  return propagate_parts(p, run, d, x, scale_of(d, ends), multiply_part, &product);
+  struct product product = {.p = p, .ends = ends, .y = y, .first_half = first_half_of(run, d, x, ends)};
+  const struct passing passing = {multiply_part, &product, product.first_half};
+  return pass_parts(p, run, d, x, scale_of(d, ends), &passing);
 }
 
 const struct propagation_ops graph_propagation = {.init = graph_sums_init,

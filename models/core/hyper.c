@@ -273,7 +273,7 @@ static int send_back(const struct product *t) {
 
 static int send(const struct product *t, struct tensor rows, const void *scale, struct tensor to) {
   struct run *run = t->run;
-  TRY(halo_start(&t->p->hyper.hyper->halo, run->comm, run->kernels, rows, scale, t->packed, to));
+  TRY(halo_start(&t->p->hyper.hyper->halo, run->comm, run->kernels, rows, scale, t->packed, to, 0));
   return run->config->runtime.overlap ? OK : wait(t);
 }
 

@@ -34,6 +34,7 @@ struct direction {
   void *col_scale;   /* real [own]; NULL: 1; halo rows arrive times theirs */
   uint8_t *has_halo; /* [own] on the device */
   int64_t *halo_id;  /* [halo rows] global node ids on the device, where they are wanted */
+  int halves;        /* on all ranks a product may take its halo in two halves of the columns */
 };
 
 /* P in the rows of a level, and P^T back to those below it (struct shard_level). */

@@ -32,11 +32,11 @@ int messages_finish(struct comm *comm, struct kernels *k) {
   return device_wait(k->device, STREAM_COMPUTE, EVENT_RECEIVED);
 }
 
-/* The messages of one direction of the plan. Without the other ranks all go as messages, which take their
- * time. */
+/* The messages of one direction of the plan, `cols` columns of them. Without the other ranks all go as
+ * messages, which take their time. */
 static int exchange(struct halo *halo, struct comm *comm, struct tensor from, const int64_t *from_start,
-                    struct tensor to, const int64_t *to_start) {
-  int64_t row_bytes = from.stride * dtype_bytes(from.dtype);
+                    struct tensor to, const int64_t *to_start, int64_t cols) {
+  int64_t row_bytes = cols * dtype_bytes(from.dtype);
   const uint8_t *without = halo->near && !comm->lone ? halo->near->is_near : NULL;
   int sends = halo_messages(halo, from_start, from.data, row_bytes, without, halo->send);
   int recvs = halo_messages(halo, to_start, to.data, row_bytes, without, halo->recv);
@@ -62,24 +62,42 @@ static int pack_far(const struct halo *halo, struct kernels *k, const struct gat
   return OK;
 }
 
+int64_t halo_first_half(struct tensor x) {
+  const int64_t line = LINE_BYTES / dtype_bytes(x.dtype);
+  return tensor_packed(x, x.cols).stride >= 2 * line ? (x.cols / 2 + line - 1) / line * line : 0;
+}
+
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
-               struct tensor packed, struct tensor tail) {
+               struct tensor packed, struct tensor tail, int64_t first_half) {
   if (!halo->peers) return OK;
   /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
   if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
   struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
+  struct halo_columns what = {.x = x, .scale = scale, .stride = packed.stride, .end = first_half};
   TRY(pack_far(halo, k, &pack));
   TRY(begin(k));
-  TRY(halo_put(halo, comm, k, x, scale, packed.stride, 0));
-  return exchange(halo, comm, packed, halo->send_start, tail, halo->recv_start);
+  if (first_half > 0) {
+    TRY(halo_put(halo, comm, k, &what));
+    TRY(exchange(halo, comm, packed, halo->send_start, tail, halo->recv_start, first_half));
+    TRY(device_record(k->device, EVENT_FIRST_HALF, STREAM_EXCHANGE));
+  }
+  what.first = first_half;
+  what.end = packed.stride;
+  TRY(halo_put(halo, comm, k, &what));
+  return exchange(halo, comm, packed, halo->send_start, tail, halo->recv_start, packed.stride - first_half);
+}
+
+int halo_finish_first_half(const struct halo *halo, struct kernels *k) {
+  return halo->peers ? device_wait(k->device, STREAM_COMPUTE, EVENT_FIRST_HALF) : OK;
 }
 
 int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
                       struct tensor to) {
+  const struct halo_columns what = {.x = from, .stride = from.stride, .end = from.stride, .back = 1};
   if (!halo->peers) return OK;
   TRY(begin(k));
-  TRY(halo_put(halo, comm, k, from, NULL, from.stride, 1));
-  return exchange(halo, comm, from, halo->recv_start, to, halo->send_start);
+  TRY(halo_put(halo, comm, k, &what));
+  return exchange(halo, comm, from, halo->recv_start, to, halo->send_start, from.stride);
 }
 
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {

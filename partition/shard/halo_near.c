@@ -115,18 +115,19 @@ static int64_t rows_of(const struct halo *halo, const int64_t *start) {
   return rows;
 }
 
-int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x,
-             const void *scale, int64_t stride, int back) {
+int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what) {
   const struct halo_near *near = halo->near;
   if (!near || near->peers == 0 || near->alone) return OK;
-  const int64_t bytes = rows_of(halo, back ? halo->recv_start : halo->send_start) * stride *
-                        dtype_bytes(x.dtype);
-  const struct put op = {.x = x,
-                         .rows = back ? NULL : halo->send_row_device,
-                         .scale = scale,
-                         .stride = stride,
+  const int64_t rows = rows_of(halo, what->back ? halo->recv_start : halo->send_start);
+  const int64_t bytes = rows * (what->end - what->first) * dtype_bytes(what->x.dtype);
+  const int64_t cols = smaller(what->end, what->x.cols) - what->first;
+  const struct put op = {.x = tensor_columns(what->x, what->first, cols),
+                         .rows = what->back ? NULL : halo->send_row_device,
+                         .scale = what->scale,
+                         .stride = what->stride,
+                         .column = what->first,
                          .peers = near->peers,
-                         .peer = back ? near->back : near->out,
+                         .peer = what->back ? near->back : near->out,
                          .turn = near->turn,
                          .ended = near->ended};
   comm->sent += bytes;
@@ -134,4 +135,8 @@ int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, stru
   int code = op_put(k, &op);
   profile_end_beside(STREAM_EXCHANGE);
   return code;
+}
+
+int halo_is_near_alone(const struct halo *halo) {
+  return halo->peers == 0 || (halo->near && halo->near->peers == halo->peers);
 }

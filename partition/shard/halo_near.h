@@ -36,8 +36,19 @@ static inline int halo_is_near(const struct halo *halo, int peer) {
   return halo->near && halo->near->is_near[peer];
 }
 
-/* Puts rows of x to near peers: those of halo_start (back 0), or of halo_return_start. */
-int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x,
-             const void *scale, int64_t stride, int back);
+/* Whether no peer needs messages. */
+int halo_is_near_alone(const struct halo *halo);
+
+/* Columns [first, end) of an exchange whose rows are `stride` apart where they land; what is behind those of
+ * x is a gap. */
+struct halo_columns {
+  struct tensor x;
+  const void *scale;
+  int64_t stride, first, end;
+  int back; /* of halo_return_start */
+};
+
+/* Puts them to near peers. */
+int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what);
 
 #endif

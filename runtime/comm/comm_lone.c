@@ -11,7 +11,7 @@
 /* The transport. until: when the exchange under way ends on the host's clock, where that is the device's. */
 struct lone {
   struct network network;
-  double seconds; /* of the messages under way */
+  double seconds; /* of the messages since the last wait */
   double until;
 };
 
@@ -63,8 +63,10 @@ static int pass(struct comm *comm, enum stream stream, double seconds) {
 static int lone_exchange(struct comm *comm, const struct message *sends, int send_count,
                          const struct message *recvs, int recv_count) {
   struct lone *lone = comm->transport;
-  lone->seconds = network_exchange_seconds(&lone->network, comm->rank, sends, send_count, recvs, recv_count);
-  return pass(comm, STREAM_EXCHANGE, lone->seconds);
+  const double seconds = network_exchange_seconds(&lone->network, comm->rank, sends, send_count, recvs,
+                                                  recv_count);
+  lone->seconds += seconds;
+  return pass(comm, STREAM_EXCHANGE, seconds);
 }
 
 static void sleep_until(double then) {
@@ -76,9 +78,11 @@ static void sleep_until(double then) {
 
 /* What was computed meanwhile had less of the device; what waits for the messages anyway does not mind. */
 static int lone_wait(struct comm *comm) {
-  const struct lone *lone = comm->transport;
+  struct lone *lone = comm->transport;
+  const double seconds = lone->seconds;
+  lone->seconds = 0;
   if (!comm->device->ops->on_host)
-    return device_delay(comm->device, STREAM_COMPUTE, lone->network.beside * lone->seconds);
+    return device_delay(comm->device, STREAM_COMPUTE, lone->network.beside * seconds);
   sleep_until(lone->until);
   return OK;
 }

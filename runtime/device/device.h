@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAM_HOST, STREAMS };
-enum event { EVENT_PACKED, EVENT_RECEIVED, EVENT_COPIES, EVENT_COPIED, EVENTS };
+enum event { EVENT_PACKED, EVENT_FIRST_HALF, EVENT_RECEIVED, EVENT_COPIES, EVENT_COPIED, EVENTS };
 enum { MARKS = 8 };
 
 struct device_graph; /* recorded work */

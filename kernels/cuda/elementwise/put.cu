@@ -59,7 +59,7 @@ static __device__ __forceinline__ void put_rows(const struct put &op, const stru
   }
 #pragma unroll
   for (int r = 0; r < ROWS; r++) scale[r] = op.scale && row[r] >= 0 ? ((const float *)op.scale)[row[r]] : 1;
-  const struct tensor to = {peer.to, op.x.dtype, 0, op.x.cols, op.stride};
+  const struct tensor to = {peer.to + op.column * (int64_t)sizeof(T), op.x.dtype, 0, op.x.cols, op.stride};
   for (int64_t j = threadIdx.x * WIDE; j < op.x.cols; j += blockDim.x * WIDE) {
     V bytes[ROWS];
 #pragma unroll
@@ -105,7 +105,8 @@ template <class T, class V> static int launch(struct kernels *k, const struct pu
 }
 
 template <class T> static int launch(struct kernels *k, const struct put *op) {
-  const bool wide = cuda_is_aligned(op->x) && op->stride * (int64_t)sizeof(T) % 16 == 0;
+  const bool wide = cuda_is_aligned(op->x) && op->stride * (int64_t)sizeof(T) % 16 == 0 &&
+                    op->column * (int64_t)sizeof(T) % 16 == 0;
   return wide ? launch<T, uint4>(k, op) : launch<T, T>(k, op);
 }
 

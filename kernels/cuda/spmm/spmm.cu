@@ -280,7 +280,7 @@ int64_t cuda_spmm_workspace(const struct spmm *op) {
   return plan_of(op).bytes;
 }
 
-bool cuda_spmm_divides(const struct spmm *op) {
+int cuda_spmm_divides(const struct spmm *op) {
   const struct cuda_layout *a = cuda_layout(op->a);
   return !cuda_has_windows(a) && !source_of(a, op).copied;
 }
@@ -318,7 +318,8 @@ int cuda_spmm_part(struct kernels *k, const struct spmm *op, const struct spmm_p
 
 int cuda_spmm(struct kernels *k, const struct spmm *op) {
   struct spmm_part all = {};
-  all.end = op->x.cols;
+  all.first = op->first;
+  all.end = op->end > 0 ? op->end : op->x.cols;
   TRY(kernels_workspace(k, cuda_spmm_workspace(op), (void **)&all.workspace));
   return cuda_spmm_part(k, op, &all);
 }

@@ -15,8 +15,6 @@ struct spmm_part {
   char *workspace;         /* of cuda_spmm_workspace's size, at a multiple of 128 bytes */
 };
 
-/* Whether columns may be computed apart: tiles and copies of X are of all of them. */
-bool cuda_spmm_divides(const struct spmm *op);
 /* Parts of one product are computed in the order of their columns; with a layer norm rows end in the last. */
 int cuda_spmm_part(struct kernels *k, const struct spmm *op, const struct spmm_part *part);
 

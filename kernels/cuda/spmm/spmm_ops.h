@@ -13,6 +13,7 @@ extern "C" {
 
 int cuda_spmm(struct kernels *k, const struct spmm *op);
 int64_t cuda_spmm_workspace(const struct spmm *op);
+int cuda_spmm_divides(const struct spmm *op);
 int cuda_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
 int cuda_reduce(struct kernels *k, const struct reduce *op);
 int cuda_reduce_backward(struct kernels *k, const struct reduce_backward *op);

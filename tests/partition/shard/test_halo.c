@@ -79,7 +79,7 @@ static void set_scale(const struct place *place, int64_t own, double value) {
 }
 
 /* There, and back behind three rows of what the rows came from; several times, as epochs do it. */
-static void exchange(struct halo *halo, const struct shard *shard, const struct place *place) {
+static void exchange(struct halo *halo, const struct shard *shard, const struct place *place, int64_t first) {
   const struct tensor back = tensor_rows(place->back, 3, halo_send_rows(halo));
   int64_t *sent = calloc((size_t)halo_send_rows(halo) + 1, sizeof *sent);
   for (int64_t i = 0; i < halo_send_rows(halo); i++) sent[i] = shard->global_id[halo->send_row[i]];
@@ -88,7 +88,11 @@ static void exchange(struct halo *halo, const struct shard *shard, const struct 
     set_rows(place->x, shard->own, shard->global_id);
     set_scale(place, shard->own, times);
     assert_ok(halo_start(halo, &comm, &kernels, place->x, scaled ? place->scale : NULL, place->packed,
-                         place->tail));
+                         place->tail, first));
+    if (first > 0) {
+      assert_ok(halo_finish_first_half(halo, &kernels));
+      check_rows(tensor_columns(place->tail, 0, first), halo->rows, halo->id, times);
+    }
     assert_ok(halo_finish(halo, &comm, &kernels));
     check_rows(place->tail, halo->rows, halo->id, times);
     assert_ok(halo_return_start(halo, &comm, &kernels, place->tail, back));
@@ -107,12 +111,13 @@ static void exchange_over_arena(struct halo *halo, const struct shard *shard, in
   lay_out(halo, shard, width, &arena, &place);
   assert_ok(arena_allocate(&arena, "halo test"));
   lay_out(halo, shard, width, &arena, &place);
-  exchange(halo, shard, &place);
+  exchange(halo, shard, &place, 0);
   assert_ok(comm_reach_open(&comm, arena.base, &reach));
   assert_ok(halo_meet(halo, &comm, &kernels, &reach, (struct halo_landing){place.tail.data, 0},
                       (struct halo_landing){place.back.data, 3}));
   assert_int_equal(halo->near != NULL, ranks_on_gpu() && comm.size > 1);
-  exchange(halo, shard, &place);
+  exchange(halo, shard, &place, 0);
+  if (halo->near) exchange(halo, shard, &place, halo_first_half(place.x));
   halo_leave(halo);
   comm_reach_close(&comm, &reach);
   arena_free(&arena);
@@ -132,7 +137,7 @@ static void exchange_graph(int directed, enum precision precision) {
   random_block_of_rows(&comm, &dataset, &block);
   assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size, NULL, &partition));
   assert_ok(shard_init(&comm, &dataset, &partition, &block, LOOPS_APART, &shard));
-  for (int64_t width = 1; width <= 33; width += 16) {
+  for (int64_t width = 1; width <= 97; width += width < 33 ? 16 : 64) {
     exchange_over_arena(&shard.in.halo, &shard, width);
     if (directed) exchange_over_arena(&shard.out.halo, &shard, width);
   }
