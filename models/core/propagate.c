@@ -6,7 +6,7 @@
 #include "models/core/graph_sums.h"
 #include "models/core/grid_sums.h"
 #include "models/core/hyper.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {
   p->ops = p->adjacency_norm >= ADJACENCY_NORM_HYPER_SUM ? &hyper_propagation
@@ -19,8 +19,18 @@ int propagation_plan(struct propagation *p, struct run *run, struct arena *arena
   return p->ops->plan(p, run, arena, width);
 }
 
+/* Rows go to other ranks in two ways. */
+static void say_reach(const struct propagation *p, const struct run *run) {
+  int near = 0;
+  for (int r = 0; p->reach.at && r < run->comm->size; r++) near += p->reach.at[r] != NULL;
+  if (run->comm->size > 1 && !run->comm->lone && !run->device->ops->on_host)
+    log_detail("exchange: rank 0 stores rows into the memory of %d ranks and sends messages to %d", near,
+               run->comm->size - 1 - near);
+}
+
 int propagation_start(struct propagation *p, struct run *run, void *block) {
   if (run->config->runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_open(run->comm, block, &p->reach));
+  say_reach(p, run);
   return p->ops->start(p, run);
 }
 

@@ -37,7 +37,7 @@ assert len(ours) == 12 and all(r["ms"] > 0 and r["loss_error"] < 1e-5 for r in o
 assert all(r["right"] for r in rows if r.get("peer") == "torch" and "ms" in r)
 PYTHON
 grep -q '"table": "torch", "row": "tiny, 2 x 16, A X once", "column": "fp32 x"' epochs.jsonl &&
-  grep -q '"table": "torch-ranks", "row": "tiny, 2 x 16, 2 GPUs, fp32", "column": "eager x"' scaling.jsonl ||
+  grep -q '"table": "torch-ranks", "row": "tiny, 2 x 16, 2 GPUs, fp32", "column": "PyTorch x"' scaling.jsonl ||
   { cat epochs.jsonl scaling.jsonl; fail "the figures for the pages"; }
 
 # The other types: a table each, and what PyTorch Geometric takes, or that it is missing.
