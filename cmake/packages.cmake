@@ -13,12 +13,22 @@ find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas ${CMAKE_LIBRARY_ARCHITECTURE} openblas-pthread REQUIRED)
 find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 
+# Optional: a partition by PT-Scotch.
+find_path(SCOTCH_INCLUDE_DIR ptscotch.h PATH_SUFFIXES scotch)
+find_library(PTSCOTCH_LIBRARY ptscotch)
+find_library(SCOTCH_LIBRARY scotch)
+
 add_library(packages INTERFACE)
 target_include_directories(packages SYSTEM INTERFACE
   ${HDF5_INCLUDE_DIRS} ${METIS_INCLUDE_DIR} ${TOMLPLUSPLUS_INCLUDE_DIR} ${CBLAS_INCLUDE_DIR})
 target_link_libraries(packages INTERFACE
   MPI::MPI_C OpenMP::OpenMP_C Threads::Threads ZLIB::ZLIB PkgConfig::LIBZIP
   ${HDF5_C_LIBRARIES} ${METIS_LIBRARY} ${OPENBLAS_LIBRARY} m)
+if(SCOTCH_INCLUDE_DIR AND PTSCOTCH_LIBRARY AND SCOTCH_LIBRARY)
+  target_include_directories(packages SYSTEM INTERFACE ${SCOTCH_INCLUDE_DIR})
+  target_link_libraries(packages INTERFACE ${PTSCOTCH_LIBRARY} ${SCOTCH_LIBRARY})
+  target_compile_definitions(packages INTERFACE GNNTRAIN_HAVE_SCOTCH)
+endif()
 
 # What --version says about them. package_define(VARIABLE FILE NAME...): the values of #defines, joined by dots.
 function(package_define variable file)
@@ -47,3 +57,7 @@ package_define(openblas_version ${CBLAS_INCLUDE_DIR}/openblas_config.h OPENBLAS_
 pkg_check_modules(TOMLPLUSPLUS QUIET tomlplusplus)
 set(package_versions "${mpi_version}, HDF5 ${HDF5_VERSION}, METIS ${metis_version}, OpenBLAS ${openblas_version}, \
 toml++ ${TOMLPLUSPLUS_VERSION}, zlib ${ZLIB_VERSION_STRING}, libzip ${LIBZIP_VERSION}")
+if(PTSCOTCH_LIBRARY AND SCOTCH_INCLUDE_DIR)
+  package_define(scotch_version ${SCOTCH_INCLUDE_DIR}/scotch.h SCOTCH_VERSION SCOTCH_RELEASE SCOTCH_PATCHLEVEL)
+  string(APPEND package_versions ", PT-Scotch ${scotch_version}")
+endif()

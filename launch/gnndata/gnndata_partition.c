@@ -27,10 +27,10 @@ static int set_key(void *of, const struct option *option, char *value) {
 static const struct option table[] = {
 #define KEY(name, value, help) {name, value, help, OPTION_READ, 0, 0, 0, set_key, 0, NULL}
     {"parts", "K", "number of parts, 1 to the number of nodes", OPTION_WHOLE, offsetof(struct request, parts), 1, INT32_MAX, NULL, 0, NULL},
-    KEY("method", "NAME", "metis, block, random or file (default metis)"),
+    KEY("method", "NAME", "metis, block, random, file or scotch (default metis)"),
     KEY("file", "FILE", "parts that were made elsewhere, for --method file: text, .npy or .h5"),
-    KEY("order", "NAME", "order inside a part: given, degree, metis, cluster, loa, rcm or auto (default auto)"),
-    KEY("loa-window", "N", "rows among which loa looks for the next (default 512)"),
+    KEY("order", "NAME", "order inside a part: given, degree, metis, cluster, loa, loa-cluster, rcm or auto (default auto)"),
+    KEY("loa-window", "N", "rows among which loa-cluster looks for the next (default 512)"),
     KEY("seed", "N", "whole number (default 1)"),
     KEY("balance", "X", "largest load of a part over the mean (default 1.05)"),
     KEY("set", "KEY=VALUE", "section.key=VALUE, as gnntrain takes it: order auto weighs epochs, layers, width, device"),

@@ -2,6 +2,7 @@
 
 #include "partition/multilevel/multilevel.h"
 #include "partition/multilevel/pattern_block.h"
+#include "partition/multilevel/scotch.h"
 #include "runtime/base/base.h"
 
 /* What an own node counts for. */
@@ -61,7 +62,8 @@ static int cut(struct progress *progress, const struct cut_input *input, const s
   TRY(comm_agree(comm, code));
   const struct multilevel_input multilevel = {pattern,      weights.count, weights.nnz,
                                               input->parts, input->seed,   input->balance};
-  TRY(multilevel_partition(progress, &multilevel, mine));
+  TRY(input->by_scotch ? scotch_partition(progress, &multilevel, mine)
+                       : multilevel_partition(progress, &multilevel, mine));
   return comm_agree(comm, gather(comm, pattern->cols, mine, part));
 }
 

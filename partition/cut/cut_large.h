@@ -10,6 +10,7 @@ struct cut_input {
   int directed;                /* its pattern is that of both directions */
   int64_t vertices;            /* of a star, which come first; 0: a graph */
   const struct row_work *work; /* NULL: rows are alike */
+  int by_scotch;               /* not by multilevel_partition */
   int parts;
   int64_t seed;
   double balance;

@@ -7,6 +7,7 @@
 #include "partition/graph/coarse_graph.h"
 #include "partition/graph/metis.h"
 #include "partition/multilevel/multilevel.h"
+#include "partition/multilevel/scotch.h"
 #include "partition/order/order.h"
 #include "runtime/base/base.h"
 
@@ -25,8 +26,9 @@ static struct size size_of(const struct dataset *dataset, int hypergraph) {
   return (struct size){dataset->nodes, dataset->edges, pattern, dataset->directed};
 }
 
-static int metis_assigns(const struct config *config, int parts) {
-  return parts > 1 && config->partition.method == PARTITION_METIS;
+static int is_cut(const struct config *config, int parts) {
+  const enum partition_method method = config->partition.method;
+  return parts > 1 && (method == PARTITION_METIS || method == PARTITION_SCOTCH);
 }
 
 /* Whether a file in that folder begins so. */
@@ -69,19 +71,23 @@ int partition_check_ahead(const struct config *config, const struct dataset *dat
   struct size size = size_of(dataset, hypergraph);
   TRY(partition_check_parts(dataset, parts, hypergraph ? "vertices" : "nodes"));
   TRY(check_file(config, parts));
+  if (parts > 1 && config->partition.method == PARTITION_SCOTCH) TRY(scotch_takes(size.pattern));
   if (config->partition.order != ORDER_METIS || may_be_kept(config, dataset, parts)) return OK;
   return metis_fits(size.nodes, hypergraph ? size.pattern : size.arcs - size.nodes, dataset->h5.path);
 }
 
-/* Of the search for an order; LOA begins with clusters. */
+/* Of the search for an order. loa-cluster begins with clusters; loa sees the arcs of a part from both ends.
+ */
 static int64_t order_bytes(const struct config *config, const struct size *size,
                            const struct partition *made) {
-  enum { CLUSTER_NODE = 80, NODE = 25 };
+  enum { CLUSTER_NODE = 80, NODE = 25, LOA_NODE = 40, LOA_ARC = 64 };
   int tried = made->tried | 1 << made->chosen;
   int64_t sample = smaller(size->nodes * COARSE_GRAPH_SAMPLE, size->pattern);
   if (config->partition.order == ORDER_METIS)
     return metis_bytes(size->nodes / made->grid.rows, size->pattern / made->grid.rows);
-  if (tried & (1 << ORDER_CLUSTER | 1 << ORDER_LOA))
+  if (config->partition.order == ORDER_LOA)
+    return (size->nodes * LOA_NODE + size->arcs * LOA_ARC) / made->grid.rows;
+  if (tried & (1 << ORDER_CLUSTER | 1 << ORDER_LOA_CLUSTER))
     return sample * (int64_t)sizeof(int32_t) + size->nodes * CLUSTER_NODE;
   return size->nodes * NODE;
 }
@@ -96,9 +102,10 @@ int64_t partition_making_bytes(const struct config *config, const struct dataset
                                int rank, int ranks, const struct partition *made) {
   struct size size = size_of(dataset, hypergraph);
   enum node_order order = config->partition.order;
-  int assigns = metis_assigns(config, made->grid.rows), counts = hypergraph ? 2 : 1;
+  int assigns = is_cut(config, made->grid.rows), counts = hypergraph ? 2 : 1;
   int divided = made->grid.rows == 1 || config->partition.method == PARTITION_BLOCK;
-  int large = assigns && multilevel_takes(size.arcs, size.directed);
+  int by_scotch = config->partition.method == PARTITION_SCOTCH;
+  int large = assigns && (by_scotch || multilevel_takes(size.arcs, size.directed));
   if (made->cached || (!hypergraph && divided && order == ORDER_GIVEN)) return 0;
   int64_t words = size.nodes * (int64_t)sizeof(int64_t);
   int64_t graph = words + size.arcs * (!hypergraph && dataset->weighted ? 8 : 4);

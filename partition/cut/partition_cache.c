@@ -91,17 +91,18 @@ static int read_arrays(struct h5 *h5, const struct array *array, int count) {
   return OK;
 }
 
-/* The key of a file of that order. The window of order "loa" is part of what decided where it was used. */
+/* The key of a file of that order. The window of order "loa-cluster" is part of what decided where it was
+ * used. */
 static struct partition_kept key_of(const struct partition_key *key, enum node_order order) {
   const struct config *config = key->config;
   struct partition_kept kept = {.format = "gnntrain-partition",
                                 .objective = "volume",
-                                .version = 2,
+                                .version = 3,
                                 .parts = key->parts,
                                 .seed = config->partition.seed,
                                 .balance = config->partition.balance,
                                 .loa_window = ANY};
-  if (order == ORDER_LOA || order == ORDER_AUTO) kept.loa_window = config->partition.loa_window;
+  if (order == ORDER_LOA_CLUSTER || order == ORDER_AUTO) kept.loa_window = config->partition.loa_window;
   snprintf(kept.method, sizeof kept.method, "%s", partition_method_name[config->partition.method]);
   snprintf(kept.order, sizeof kept.order, "%s", node_order_name[order]);
   snprintf(kept.hash, sizeof kept.hash, "%016" PRIx64, key->hash);
@@ -312,7 +313,7 @@ void partition_cache_write(const struct partition_key *key, struct partition *pa
   }
 }
 
-enum { METHODS = PARTITION_FILE + 1 };
+enum { METHODS = PARTITION_SCOTCH + 1 };
 
 static int is_among(const char *text, const char *const *name, int count) {
   while (count > 0 && strcmp(text, name[count - 1]) != 0) count--;

@@ -106,14 +106,18 @@ static int assign_simple(struct making *making, int at_random) {
   return making->vertices ? star_expansion_elect(making->graph, making->vertices, partition) : OK;
 }
 
-static int metis_assigns(const struct making *making) {
-  return making->key->parts > 1 && making->key->config->partition.method == PARTITION_METIS;
+static int assigns_by(const struct making *making, enum partition_method method) {
+  return making->key->parts > 1 && making->key->config->partition.method == method;
+}
+
+/* By what looks at the arcs. */
+static int is_cut(const struct making *making) {
+  return assigns_by(making, PARTITION_METIS) || assigns_by(making, PARTITION_SCOTCH);
 }
 
 static int assign(struct making *making) {
-  if (!metis_assigns(making))
-    TRY(assign_simple(making,
-                      making->key->parts > 1 && making->key->config->partition.method == PARTITION_RANDOM));
+  if (!is_cut(making))
+    TRY(assign_simple(making, assigns_by(making, PARTITION_RANDOM)));
   else if (making->decided == DECIDED_NOTHING)
     TRY(assign_metis(making));
   partition_count(making->partition);
@@ -150,7 +154,7 @@ static void say_balance(const struct making *making) {
                                   : partition_node_balance(partition);
   double edges = making->work ? 1 : partition_edge_balance(partition),
          reached = nodes > edges ? nodes : edges;
-  if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)
+  if (is_cut(making) && reached > config->partition.balance + 5e-4)
     log_detail("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
 }
 
@@ -202,7 +206,7 @@ static int look_for_kept(void *context) {
     partition_free(making->partition);
   }
   TRY(partition_init(making->partition, key->parts, key->nodes));
-  if (metis_assigns(making) && !making->vertices && partition_cache_read_owners(key, making->partition))
+  if (is_cut(making) && !making->vertices && partition_cache_read_owners(key, making->partition))
     making->decided = DECIDED_OWNERS;
   return OK;
 }
@@ -249,6 +253,7 @@ static int cut(struct comm *comm, struct making *making) {
                                   making->directed,
                                   making->vertices,
                                   making->work,
+                                  config->partition.method == PARTITION_SCOTCH,
                                   making->key->parts,
                                   config->partition.seed,
                                   config->partition.balance};
@@ -300,14 +305,18 @@ static int name_owners(struct comm *comm, struct making *making, struct partitio
   return OK;
 }
 
+/* METIS divides small graphs by itself. */
+static int is_cut_by_all(const struct making *making) {
+  return assigns_by(making, PARTITION_SCOTCH) ||
+         (assigns_by(making, PARTITION_METIS) && multilevel_takes(making->key->edges, making->directed));
+}
+
 static int make_keyed(struct comm *comm, struct making *making) {
   if (!making->vertices)
     making->stakes = stakes_of(comm, making->key->config, making->dataset, making->key->parts);
   TRY(by_first(comm, making, look_for_kept));
   TRY(comm_broadcast(comm, &making->decided, sizeof making->decided, 0));
-  if (making->decided == DECIDED_NOTHING && metis_assigns(making) &&
-      multilevel_takes(making->key->edges, making->directed))
-    TRY(cut(comm, making));
+  if (making->decided == DECIDED_NOTHING && is_cut_by_all(making)) TRY(cut(comm, making));
   if (making->decided != DECIDED_ALL) TRY(by_first(comm, making, make_rest));
   return share(comm, making->key, making->partition);
 }

@@ -3,7 +3,7 @@
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
-const char *const partition_method_name[] = {"metis", "block", "random", "file"};
+const char *const partition_method_name[] = {"metis", "block", "random", "file", "scotch"};
 
 static const char *method_of(const struct partition *partition, const struct config *config) {
   return partition->graphs > 0 ? "whole graphs" : partition_method_name[config->partition.method];

@@ -30,6 +30,7 @@ int order_nodes(const struct order_input *input, enum node_order order, struct p
   if (order == ORDER_METIS) return order_metis(input, partition);
   if (order == ORDER_CLUSTER) ordering.fill = order_cluster;
   if (order == ORDER_LOA) ordering.fill = order_loa;
+  if (order == ORDER_LOA_CLUSTER) ordering.fill = order_loa_cluster;
   if (order == ORDER_RCM) ordering.fill = order_rcm;
   if (!ordering.fill) return OK;
   return progress_work(input->progress, "ordering the nodes", fill, &ordering);

@@ -12,8 +12,10 @@
  * metis: clusters of 512 nodes that METIS finds in the shard, ascending ids in each.
  * cluster: communities (partition/order/cluster.h), nested, the densest first, descending row length in each;
  * the size of these last communities, from small ones to the whole shard, is the one whose order the cost
- * model predicts to be the fastest. loa: the same communities, their nodes rearranged for row windows
- * (partition/order/order_loa.c). rcm: reverse Cuthill-McKee (partition/order/order_rcm.c). */
+ * model predicts to be the fastest.
+ * loa: HC-SpMM's layout for row windows; loa-cluster: that of cluster, rearranged for them
+ * (partition/order/order_loa.c).
+ * rcm: reverse Cuthill-McKee (partition/order/order_rcm.c). */
 int order_nodes(const struct order_input *input, enum node_order order, struct partition *partition);
 
 /* Whether that order reads input.pattern. */

@@ -18,7 +18,8 @@ static const double HOST_THREADS = 16;
 /* An order is tried when the most it could save is so many times what it takes to make. */
 static const double WORTH = 4;
 
-/* Share of the arcs that lie in cells of half to all of what makes a tile: above it, loa may make tiles. */
+/* Share of the arcs that lie in cells of half to all of what makes a tile: above it, loa-cluster may make
+ * tiles. */
 static const double NEARLY_TILES = .1;
 
 static const struct cost_model *model_of(const struct comm *comm, const struct config *config) {
@@ -81,8 +82,9 @@ double stakes_seconds(const struct stakes *stakes, const struct density *density
 static double cost_of(enum node_order order, const struct stakes *stakes, double nodes, double arcs) {
   double sampled = fmin(arcs, COARSE_GRAPH_SAMPLE * nodes);
   double seconds = nodes * SORT_NODE + arcs * RATE_ARC;
-  if (order == ORDER_CLUSTER || order == ORDER_LOA) seconds += nodes * CLUSTER_NODE + sampled * CLUSTER_ARC;
-  if (order == ORDER_LOA) seconds += arcs * ARRANGE_ARC;
+  if (order == ORDER_CLUSTER || order == ORDER_LOA_CLUSTER)
+    seconds += nodes * CLUSTER_NODE + sampled * CLUSTER_ARC;
+  if (order == ORDER_LOA_CLUSTER) seconds += arcs * ARRANGE_ARC;
   return seconds / stakes->threads;
 }
 
@@ -113,11 +115,11 @@ static int is_worth(enum node_order order, const struct stakes *stakes, const st
   double arcs = (double)density_arcs(&best->density);
   if (best->tried >> order & 1) return 0;
   if (order == ORDER_DEGREE && best->tried >> ORDER_CLUSTER & 1) return 0; /* cluster has weighed it */
-  if (order == ORDER_LOA && !nearly_tiles(stakes, &best->density)) return 0;
+  if (order == ORDER_LOA_CLUSTER && !nearly_tiles(stakes, &best->density)) return 0;
   return could_save(stakes, &best->density) > WORTH * cost_of(order, stakes, (double)best->nodes, arcs);
 }
 
-static const enum node_order candidates[] = {ORDER_CLUSTER, ORDER_DEGREE, ORDER_LOA};
+static const enum node_order candidates[] = {ORDER_CLUSTER, ORDER_DEGREE, ORDER_LOA_CLUSTER};
 enum { CANDIDATES = sizeof candidates / sizeof candidates[0] };
 
 int order_auto_stands(const struct stakes *stakes, const struct partition *partition) {

@@ -18,6 +18,7 @@ int order_degree(const struct order_input *input, struct partition *partition);
 int order_metis(const struct order_input *input, struct partition *partition);
 int order_cluster(const struct order_input *input, struct partition *partition);
 int order_loa(const struct order_input *input, struct partition *partition);
+int order_loa_cluster(const struct order_input *input, struct partition *partition);
 int order_rcm(const struct order_input *input, struct partition *partition);
 
 /* local[v] = i for v = id[i], -1 elsewhere; again -1 everywhere after order_unlist. */

@@ -134,6 +134,10 @@ int comm_await(struct comm *comm, int (*steps)(void *context), void *context, in
  * the ranks. An error that was agreed on passes through the agreements of the stages around it. */
 int comm_agree(struct comm *comm, int code);
 
+/* The communicator of set-up, as MPI names it to Fortran (MPI_Comm_c2f), for a library that sends messages of
+ * its own while all ranks call it. Starts MPI where a single process has not. */
+int comm_mpi_handle(struct comm *comm, int *handle);
+
 /* Sums or maxima of one value over the ranks. Errors end the job as above. */
 int comm_sum_int64(struct comm *comm, int64_t *value);
 /* The sum over the ranks of this rank's node. Collective over all. */

@@ -163,6 +163,15 @@ static void end_mpi(struct comm *comm) {
   comm_abort(comm, FAILED);
 }
 
+int comm_mpi_handle(struct comm *comm, int *handle) {
+  if (!comm->mpi->started) {
+    TRY(start_mpi(comm, NULL, NULL));
+    TRY(comm_heartbeats_open(comm));
+  }
+  *handle = MPI_Comm_c2f(comm->mpi->setup);
+  return OK;
+}
+
 void comm_close(struct comm *comm) {
   struct comm_mpi *mpi = comm->mpi;
   if (!mpi) return;

@@ -77,10 +77,10 @@ static const struct config_key table[] = {
     INTEGER(train.patience, 0, 0, 1e9, "stop after so many epochs without a better validation metric, or an equal one at a smaller loss; 0: never"),
     CHOICE(train.recompute, RECOMPUTE_AUTO, "what the backward computes again rather than keep: the inside of as few layers as let the run fit into memory, of none, or of all; signs serve for outputs where a ReLU reads no more, first of all", "auto", "none", "layer"),
 
-    CHOICE(partition.method, PARTITION_METIS, "who gets which nodes: what METIS finds, ranges of ids, a draw, what partition.file says", "metis", "block", "random", "file"),
+    CHOICE(partition.method, PARTITION_METIS, "who gets which nodes: what METIS finds, ranges of ids, a draw, what partition.file says, what PT-Scotch finds where the build has it", "metis", "block", "random", "file", "scotch"),
     TEXT(partition.file, "", "parts that were made elsewhere, for method \"file\": a text with a part a line, an .npy or the .h5 of a kept partition, one value a node in the order of the dataset's rows"),
     CHOICE(partition.order, ORDER_AUTO, "order of the nodes inside a rank; auto: what is predicted to pay", NODE_ORDER_NAMES),
-    INTEGER(partition.loa_window, 512, 16, 1 << 20, "rows among which order \"loa\" looks for the next of a row window"),
+    INTEGER(partition.loa_window, 512, 16, 1 << 20, "rows among which order \"loa-cluster\" looks for the next of a row window"),
     INTEGER(partition.seed, 1, 0, 0x7fffffff, "seed of the partition"),
     REAL(partition.balance, 1.05, 1.001, 2, "largest load of a rank over the average"),
     TEXT(partition.grid, "auto", "\"RxC\": R parts of the graph, in each C ranks that sum a slice of the columns each; R C is the number of ranks; auto: ranks x 1, or hosts x their ranks where much would travel between them"),

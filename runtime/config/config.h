@@ -17,13 +17,20 @@ enum readout_kind { READOUT_SUM, READOUT_MEAN, READOUT_MAX };
 enum schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_STEP };
 enum loss { LOSS_AUTO, LOSS_CROSS_ENTROPY, LOSS_BCE };
 enum metric { METRIC_AUTO, METRIC_ACCURACY, METRIC_MICRO_F1, METRIC_ROC_AUC };
-enum partition_method { PARTITION_METIS, PARTITION_BLOCK, PARTITION_RANDOM, PARTITION_FILE };
+enum partition_method {
+  PARTITION_METIS,
+  PARTITION_BLOCK,
+  PARTITION_RANDOM,
+  PARTITION_FILE,
+  PARTITION_SCOTCH
+};
 enum node_order {
   ORDER_GIVEN,
   ORDER_DEGREE,
   ORDER_METIS,
   ORDER_CLUSTER,
   ORDER_LOA,
+  ORDER_LOA_CLUSTER,
   ORDER_RCM,
   ORDER_AUTO,
   ORDERS
@@ -33,7 +40,7 @@ enum exchange_way { EXCHANGE_AUTO, EXCHANGE_MESSAGES };
 enum offload { OFFLOAD_AUTO, OFFLOAD_NONE, OFFLOAD_FEATURES, OFFLOAD_ACTIVATIONS };
 enum row_choice { ROWS_NEEDED, ROWS_ALL };
 
-#define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"
+#define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "loa-cluster", "rcm", "auto"
 extern const char *const node_order_name[]; /* NULL at the end */
 
 struct config {

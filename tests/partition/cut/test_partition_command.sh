@@ -24,7 +24,7 @@ gnndata partition g.h5 --parts 1 --order given >out.txt
 [ "$sum" = "$(sha256sum <g.h5)" ] || fail "the dataset was changed"
 
 # Every order by name, each rated; ranks make the same as one process.
-for order in degree cluster loa rcm; do
+for order in degree cluster loa loa-cluster rcm; do
   gnndata partition g.h5 --parts 3 --method block --order $order >one
   says "block, 3 parts, order $order" one
   says "predicted .* ms at width 128" one
@@ -70,6 +70,27 @@ for file in large directed hyper; do
   cmp $file.1 $file.2 && cmp $file.1 $file.4 || fail "other parts on more ranks: $(cat $file.1 $file.2 $file.4)"
 done
 
+# PT-Scotch, where the build has it: of a graph, of a directed one, of a hypergraph; and what is trained on its parts.
+if gnntrain --version | grep -q PT-Scotch; then
+  halo_rows() { awk '$1 ~ /^[0-9]+$/ && NF == 5 { sum += $4 } END { print sum }' "$1"; }
+  for file in g directed hyper; do
+    on_ranks 2 gnndata partition $file.h5 --parts 3 --method scotch --order given >scotch
+    says "scotch, 3 parts" scotch
+    awk '/^balance/ { gsub(",", ""); if ($6 > 1.1 && $8 > 1.1) exit 1 }' scotch || fail "out of balance: $(cat scotch)"
+  done
+  gnndata partition directed.h5 --parts 3 --method scotch --order given --seed 2 >scotch
+  gnndata partition directed.h5 --parts 3 --method random --order given >random
+  (($(halo_rows scotch) * 4 < $(halo_rows random))) || fail "no better than random: $(cat scotch random)"
+  settings one.toml dataset.path=g.h5 runtime.device=cpu runtime.precision=fp64 runtime.threads=1 train.epochs=5
+  must_run 1 one.toml
+  must_run 2 one.toml --set partition.method=scotch --set log.dir=runs/two
+  losses_of() { sed -n 's/.*"loss": \([^,]*\),.*/\1/p' "$1/metrics.jsonl"; }
+  (($(losses_of runs/two | wc -l) >= 5)) || fail "no losses"
+  paste <(losses_of runs/one) <(losses_of runs/two) | awk '($1 - $2) ^ 2 > 1e-18 { exit 1 }' || fail "another training on its parts"
+else
+  refuse 2 "built without PT-Scotch" g.h5 --parts 3 --method scotch
+fi
+
 # Parts that were made elsewhere: a text as METIS writes it, .npy, and a kept partition give the same, also of a hypergraph.
 awk 'BEGIN { print "% parts"; for (v = 0; v < 3000; v++) print v % 7 % 3 }' >g.part
 [ -z "$(command -v python3)" ] || python3 - <<'EOF'
@@ -108,8 +129,8 @@ refuse 2 "g.h5: has no /part of one dimension" g.h5 --parts 2 --method file --fi
 refuse 2 'partition.method "file" takes the parts of a file: set partition.file' g.h5 --parts 2 --method file
 refuse 2 "nowhere" g.h5 --parts 2 --method file --file nowhere
 
-refuse 2 'partition.order must be "given", "degree", "metis", "cluster", "loa", "rcm" or "auto"' g.h5 --parts 2 --order best
-refuse 2 "partition.loa_window must be an integer from 16 to 1048576" g.h5 --parts 2 --order loa --loa-window 4
+refuse 2 'partition.order must be "given", "degree", "metis", "cluster", "loa", "loa-cluster", "rcm" or "auto"' g.h5 --parts 2 --order best
+refuse 2 "partition.loa_window must be an integer from 16 to 1048576" g.h5 --parts 2 --order loa-cluster --loa-window 4
 refuse 2 "unknown key train.epoch" g.h5 --parts 2 --set train.epoch=4
 refuse 2 "3000 nodes and cannot be cut into 3001 parts" g.h5 --parts 3001
 refuse 2 "a whole number from 1 to" g.h5 --parts 0
@@ -119,7 +140,7 @@ refuse 2 "FILE.h5 and --parts K are needed" g.h5
 refuse 2 "FILE.h5 and --parts K are needed" --parts 4
 refuse 2 "two datasets, g.h5 and h.h5" g.h5 h.h5 --parts 2
 refuse 2 'unknown option "--part"' g.h5 --part 2
-refuse 2 'partition.method must be "metis", "block", "random" or "file", not "voodoo"' g.h5 --parts 2 --method voodoo
+refuse 2 'partition.method must be "metis", "block", "random", "file" or "scotch", not "voodoo"' g.h5 --parts 2 --method voodoo
 refuse 2 'partition.balance must be a number from 1.001 to 2, not 0.5' g.h5 --parts 2 --balance 0.5
 refuse 2 'missing.h5: cannot be read: No such file' missing.h5 --parts 2
 grep -q -e --balance <<<"$(gnndata partition --help)" || fail "--help"

@@ -7,6 +7,7 @@
 #include "partition/graph/graph.h"
 #include "partition/graph/metis.h"
 #include "partition/multilevel/dist_parts.h"
+#include "partition/multilevel/scotch.h"
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
 #include "tests/ranks.h"
@@ -126,17 +127,24 @@ static int32_t *all_parts(const struct csr *m, const int32_t *mine) {
   return part;
 }
 
-static int32_t *make_parts(const struct csr *m, const int64_t *nnz, int parts, int threads) {
+typedef int partitioner(struct progress *progress, const struct multilevel_input *input, int32_t *part);
+
+static int32_t *parts_by(partitioner *partition, const struct csr *m, const int64_t *nnz, int parts,
+                         int threads) {
   struct progress progress = progress_of(&comm);
   const struct csr rows = block_of(m);
   const struct multilevel_input input = {&rows, NULL, nnz + first_of(m), parts, 1, 1.05};
   int32_t *mine = malloc((size_t)(rows.rows + 1) * sizeof *mine);
   assert_non_null(mine);
   omp_set_num_threads(threads);
-  assert_ok(multilevel_partition(&progress, &input, mine));
+  assert_ok(partition(&progress, &input, mine));
   int32_t *part = all_parts(m, mine);
   free(mine);
   return part;
+}
+
+static int32_t *make_parts(const struct csr *m, const int64_t *nnz, int parts, int threads) {
+  return parts_by(multilevel_partition, m, nnz, parts, threads);
 }
 
 static void compare_with_metis(const struct csr *m, const int64_t *nnz, const int32_t *part) {
@@ -162,6 +170,31 @@ TEST(parts_are_as_good_as_those_of_metis_alone) {
   assert_true(balance_of(nnz, m.rows, PARTS, part) <= 1.0501);
   free(part), free(nnz);
   csr_free(&m);
+}
+
+/* Loops count for nothing: a tenth of the nodes has one. */
+TEST(parts_by_scotch_find_what_was_planted) {
+  struct csr plain = planted(40000, 8, 90, 0), m = {0};
+  if (scotch_takes(plain.nnz) != OK) {
+    printf("%s\n", error_message());
+    error_clear();
+    csr_free(&plain);
+    return;
+  }
+  assert_ok(csr_init(&m, plain.rows, plain.rows, plain.nnz + plain.rows / 10, 0));
+  for (int64_t v = 0, at = 0; v < m.rows; v++) {
+    for (int64_t e = plain.start[v]; e < plain.start[v + 1]; e++) m.col[at++] = plain.col[e];
+    if (v % 10 == 0) m.col[at++] = (int32_t)v;
+    m.start[v + 1] = at;
+  }
+  int64_t *nnz = lengths_of(&m);
+  int32_t *part = parts_by(scotch_partition, &m, nnz, PARTS, 1);
+  for (int64_t v = 0; v < m.rows; v++) nnz[v] += 17; /* what a node weighs beside its non-zeros, about */
+  assert_true(cut_of(&m, part) < .1);
+  assert_true(balance_of(nnz, m.rows, PARTS, part) <= 1.06);
+  free(part), free(nnz);
+  csr_free(&m);
+  csr_free(&plain);
 }
 
 TEST(threads_do_not_matter) {

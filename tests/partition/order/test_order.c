@@ -141,7 +141,7 @@ TEST(threads_and_ranks_do_not_decide) {
   struct dataset dataset;
   struct graph graph = {0};
   read_communities("test_order_threads", &dataset, &graph);
-  const enum node_order orders[] = {ORDER_DEGREE, ORDER_CLUSTER, ORDER_LOA, ORDER_RCM};
+  const enum node_order orders[] = {ORDER_DEGREE, ORDER_CLUSTER, ORDER_LOA, ORDER_LOA_CLUSTER, ORDER_RCM};
   struct csr rows = {
       .rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges, .start = graph.start, .col = graph.col};
   struct progress progress = progress_of(&comm);
@@ -280,15 +280,71 @@ static int kinds_joined(int64_t v, int64_t u) {
 TEST(loa_brings_rows_of_equal_columns_together) {
   struct graph graph;
   make_rows(640, kinds_joined, &graph);
-  double intensity[3];
-  for (int i = 0; i < 3; i++) {
+  double intensity[4];
+  const enum node_order orders[] = {ORDER_DEGREE, ORDER_LOA_CLUSTER, ORDER_LOA_CLUSTER, ORDER_LOA};
+  for (int i = 0; i < 4; i++) {
     struct partition p;
-    order_made(&graph, i == 0 ? ORDER_DEGREE : ORDER_LOA, i == 1 ? 16 : 640, &p);
+    order_made(&graph, orders[i], i == 1 ? 16 : 640, &p);
     assert_ok(order_intensity(&graph, view_of(&p), &intensity[i]));
     partition_free(&p);
   }
   assert_true(intensity[2] > 1.5 * intensity[0]);
   assert_true(intensity[2] > intensity[1]); /* a window of 16 rows leaves nothing to choose */
+  assert_true(intensity[3] > 1.5 * intensity[0]);
+  graph_free(&graph);
+}
+
+/* Columns of two nodes, without loops, that are in `seen` already or not. */
+static int64_t new_columns(const struct graph *graph, int64_t v, const uint8_t *seen) {
+  int64_t count = 0;
+  for (int64_t e = graph->start[v]; e < graph->start[v + 1]; e++)
+    count += graph->col[e] != v && !seen[graph->col[e]];
+  return count;
+}
+
+static int shares(const struct graph *graph, int64_t v, const uint8_t *seen) {
+  return new_columns(graph, v, seen) < new_columns(graph, v, (const uint8_t[1000]){0});
+}
+
+static int sparsely_joined(int64_t v, int64_t u) {
+  return v != u && ((v * 31 + u * 17) % 97 < 5 || (u * 31 + v * 17) % 97 < 5);
+}
+
+/* The algorithm as it is written down, by brute force: of the rows that share a column with the window the
+ * one with which it has the fewest, of these the one of most neighbours, of these the first; where none does,
+ * and at the begin of a window, the row of fewest neighbours. */
+TEST(loa_is_the_published_algorithm) {
+  enum { NODES = 300, WINDOW = 16 };
+  struct graph graph;
+  struct partition p;
+  uint8_t placed[NODES] = {0}, seen[1000] = {0};
+  const uint8_t none[1000] = {0};
+  make_rows(NODES, sparsely_joined, &graph);
+  order_made(&graph, ORDER_LOA, 16, &p);
+  for (int64_t at = 0; at < NODES; at++) {
+    int64_t best = -1;
+    int best_shares = 0;
+    if (at % WINDOW == 0) memset(seen, 0, sizeof seen);
+    for (int64_t v = 0; v < NODES; v++) {
+      if (placed[v]) continue;
+      const int v_shares = shares(&graph, v, seen);
+      const int64_t degree = new_columns(&graph, v, none),
+                    most = best < 0 ? 0 : new_columns(&graph, best, none);
+      const int64_t more = new_columns(&graph, v, seen),
+                    least = best < 0 ? 0 : new_columns(&graph, best, seen);
+      const int wins = best < 0 || v_shares > best_shares ||
+                       (v_shares == best_shares &&
+                        (more < least || (v_shares && more == least && degree > most)));
+      if (!wins) continue;
+      best = v;
+      best_shares = v_shares;
+    }
+    assert_int_equal(p.order[at], best);
+    placed[best] = 1;
+    for (int64_t e = graph.start[best]; e < graph.start[best + 1]; e++)
+      seen[graph.col[e]] |= graph.col[e] != best;
+  }
+  partition_free(&p);
   graph_free(&graph);
 }
 
