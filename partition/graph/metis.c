@@ -1,5 +1,6 @@
 #include "partition/graph/metis.h"
 
+#include <math.h>
 #include <metis.h>
 #include <signal.h>
 #include <time.h>
@@ -7,8 +8,9 @@
 
 #include "runtime/base/base.h"
 
-/* One call of METIS_PartGraphKway. */
+/* One call of METIS_PartGraphKway, or, with `bisects`, of METIS_PartGraphRecursive. */
 struct job {
+  int bisects;
   idx_t nodes, constraints, parts;
   idx_t *start, *col, *own_col, *weight; /* own_col: col, where it is no other's */
   idx_t *arc_weight;                     /* NULL: 1 */
@@ -71,9 +73,12 @@ static int has_terminated_itself(void) {
 
 static int run(void *argument) {
   struct job *job = argument;
-  job->status = METIS_PartGraphKway(&job->nodes, &job->constraints, job->start, job->col, job->weight, NULL,
-                                    job->arc_weight, &job->parts, NULL, job->balance, job->option,
-                                    &job->objective, job->part);
+  idx_t option[METIS_NOPTIONS];
+  memcpy(option, job->option, sizeof option);
+  if (job->bisects) option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT; /* it knows no volume */
+  job->status = (job->bisects ? METIS_PartGraphRecursive : METIS_PartGraphKway)(
+      &job->nodes, &job->constraints, job->start, job->col, job->weight, NULL, job->arc_weight, &job->parts,
+      NULL, job->balance, option, &job->objective, job->part);
   if (has_terminated_itself()) job->status = METIS_ERROR;
   return OK;
 }
@@ -118,6 +123,48 @@ static int weigh_arcs(const struct csr *graph, struct job *job) {
   return OK;
 }
 
+/* Rows that two parts receive, or the weight of the arcs between them. */
+static int64_t cost_of(const struct job *job, const int32_t *part) {
+  int64_t cost = 0;
+#pragma omp parallel for reduction(+ : cost)
+  for (idx_t v = 0; v < job->nodes; v++) {
+    int64_t own = 0;
+    for (idx_t e = job->start[v]; e < job->start[v + 1]; e++) {
+      if (part[job->col[e]] == part[v]) continue;
+      own = job->arc_weight ? own + job->arc_weight[e] : 1;
+    }
+    cost += own;
+  }
+  return cost;
+}
+
+/* The larger of two parts over their mean, in the weight of which that is most. */
+static double balance_of(const struct job *job, const int32_t *part) {
+  double worst = 1;
+  for (idx_t c = 0; job->weight && c < job->constraints; c++) {
+    int64_t load[2] = {0};
+    for (idx_t v = 0; v < job->nodes; v++) load[part[v]] += job->weight[job->constraints * v + c];
+    const int64_t sum = load[0] + load[1];
+    if (sum > 0) worst = fmax(worst, 2. * (double)larger(load[0], load[1]) / (double)sum);
+  }
+  return worst;
+}
+
+/* Two parts are found in two ways, which take as long; neither is always the better one. What is out of
+ * balance has yet to be mended, at a cost. */
+static int bisect(struct progress *progress, struct job *job, int32_t *part) {
+  FREED int32_t *other = NULL;
+  TRY(memory_arrays("parts of nodes", ROOM(&other, job->nodes)));
+  TRY(solve(progress, job, part));
+  job->bisects = 1;
+  TRY(solve(progress, job, other));
+  const double limit = (double)job->balance[0] + 1e-3;
+  const int stands = balance_of(job, part) <= limit, other_stands = balance_of(job, other) <= limit;
+  if (stands != other_stands ? other_stands : cost_of(job, other) < cost_of(job, part))
+    memcpy(part, other, (size_t)job->nodes * sizeof *part);
+  return OK;
+}
+
 int metis_partition(struct progress *progress, const struct csr *graph, const int64_t *count,
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
   ENDED_BY(job_free) struct job job = {0};
@@ -125,7 +172,7 @@ int metis_partition(struct progress *progress, const struct csr *graph, const in
   job.option[METIS_OPTION_OBJTYPE] = graph->weight ? METIS_OBJTYPE_CUT : METIS_OBJTYPE_VOL;
   TRY(weigh(count, nnz, balance, &job));
   if (graph->weight) TRY(weigh_arcs(graph, &job));
-  return solve(progress, &job, part);
+  return parts == 2 ? bisect(progress, &job, part) : solve(progress, &job, part);
 }
 
 int metis_clusters(struct progress *progress, const struct csr *pattern, int clusters, int64_t seed,

@@ -16,7 +16,8 @@ int64_t metis_bytes(int64_t nodes, int64_t arcs);
 
 /* part[v] in [0, parts) for a symmetric graph without loops: minimises the communication volume, or the
  * weight of the arcs between parts where arcs have weights, under at most `balance` times the mean of nodes
- * (count[v] of node v; NULL: 1) and of `nnz` (non-zeros of each node's row) in each part. METIS may miss that
+ * (count[v] of node v; NULL: 1) and of `nnz` (non-zeros of each node's row) in each part. Two parts are the
+ * better of what k-way partitioning and bisection find. METIS may miss that
  * balance; balance_parts mends what it left. Errors: FAILED when METIS does. */
 int metis_partition(struct progress *progress, const struct csr *graph, const int64_t *count,
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part);
