@@ -17,6 +17,9 @@ find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 find_path(SCOTCH_INCLUDE_DIR ptscotch.h PATH_SUFFIXES scotch)
 find_library(PTSCOTCH_LIBRARY ptscotch)
 find_library(SCOTCH_LIBRARY scotch)
+# Optional: gzip files are decompressed two to three times as fast as by zlib.
+find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
+find_library(ISAL_LIBRARY isal)
 
 add_library(packages INTERFACE)
 target_include_directories(packages SYSTEM INTERFACE
@@ -28,6 +31,11 @@ if(SCOTCH_INCLUDE_DIR AND PTSCOTCH_LIBRARY AND SCOTCH_LIBRARY)
   target_include_directories(packages SYSTEM INTERFACE ${SCOTCH_INCLUDE_DIR})
   target_link_libraries(packages INTERFACE ${PTSCOTCH_LIBRARY} ${SCOTCH_LIBRARY})
   target_compile_definitions(packages INTERFACE GNNTRAIN_HAVE_SCOTCH)
+endif()
+if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
+  target_include_directories(packages SYSTEM INTERFACE ${ISAL_INCLUDE_DIR})
+  target_link_libraries(packages INTERFACE ${ISAL_LIBRARY})
+  target_compile_definitions(packages INTERFACE GNNTRAIN_HAVE_ISAL)
 endif()
 
 # What --version says about them. package_define(VARIABLE FILE NAME...): the values of #defines, joined by dots.
@@ -60,4 +68,8 @@ toml++ ${TOMLPLUSPLUS_VERSION}, zlib ${ZLIB_VERSION_STRING}, libzip ${LIBZIP_VER
 if(PTSCOTCH_LIBRARY AND SCOTCH_INCLUDE_DIR)
   package_define(scotch_version ${SCOTCH_INCLUDE_DIR}/scotch.h SCOTCH_VERSION SCOTCH_RELEASE SCOTCH_PATCHLEVEL)
   string(APPEND package_versions ", PT-Scotch ${scotch_version}")
+endif()
+if(ISAL_LIBRARY AND ISAL_INCLUDE_DIR)
+  package_define(isal_version ${ISAL_INCLUDE_DIR}/isa-l.h ISAL_MAJOR_VERSION ISAL_MINOR_VERSION ISAL_PATCH_VERSION)
+  string(APPEND package_versions ", ISA-L ${isal_version}")
 endif()

@@ -93,6 +93,7 @@ int trainer_start(struct trainer *trainer, struct run *run) {
 }
 
 void trainer_free(struct trainer *trainer, struct run *run) {
+  if (run->comm) comm_let_go(run->comm);
   epoch_close(&trainer->epoch, run);
   metrics_close(&trainer->metrics);
   state_free(&trainer->state);

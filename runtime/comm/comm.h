@@ -101,6 +101,9 @@ struct comm_reach {
  * collective, before the block is released, after failures too; does nothing where reach is all 0. */
 int comm_reach_open(struct comm *comm, void *block, struct comm_reach *reach);
 void comm_reach_close(struct comm *comm, struct comm_reach *reach);
+/* From now on nothing that this rank has queued waits for others' stores: before memory is released that a
+ * kernel which waits would keep. */
+void comm_let_go(struct comm *comm);
 
 /* Set-up, host memory. */
 int comm_barrier(struct comm *comm);

@@ -112,7 +112,7 @@ static int watch_ranks(struct comm *comm) {
 static int watch_device(void *context) {
   struct comm *comm = context;
   int code = watch_ranks(comm);
-  if (code != OK && comm->ended) *comm->ended = 1;
+  if (code != OK) comm_let_go(comm);
   return code;
 }
 

@@ -91,8 +91,12 @@ int comm_reach_open(struct comm *comm, void *block, struct comm_reach *reach) {
   return code;
 }
 
+void comm_let_go(struct comm *comm) {
+  if (comm->ended) *comm->ended = 1;
+}
+
 void comm_reach_close(struct comm *comm, struct comm_reach *reach) {
   if (!reach->at) return;
-  if (comm->ended) *comm->ended = 1;
+  comm_let_go(comm);
   end(comm, reach);
 }

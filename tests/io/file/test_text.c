@@ -119,6 +119,32 @@ TEST(every_member_of_a_gzip_file_is_read) {
   free(bytes);
 }
 
+/* Members end wherever blocks of the file that are read do. */
+TEST(members_of_any_length_are_read) {
+  enum { MEMBERS = 2500, LONGEST = 1500 };
+  uint32_t written = 0, read = 0;
+  struct text text;
+  char *line, expected[16];
+  remove("members.gz");
+  for (int m = 0; m < MEMBERS; m++) {
+    gzFile file = gzopen("members.gz", m % 7 ? "ab1" : "ab9");
+    assert_non_null(file);
+    for (int i = 0, lines = m * 31 % LONGEST / 10; i < lines; i++, written++)
+      assert_true(gzprintf(file, "%u\n", written * 2654435761u) > 0);
+    assert_int_equal(gzclose(file), Z_OK);
+  }
+  assert_ok(text_open(&text, "members.gz"));
+  for (;; read++) {
+    assert_ok(text_next(&text, &line));
+    if (!line) break;
+    snprintf(expected, sizeof expected, "%u", read * 2654435761u);
+    assert_string_equal(line, expected);
+  }
+  assert_int_equal(read, written);
+  assert_true(written > 150000);
+  text_close(&text);
+}
+
 TEST(a_damaged_later_member_is_reported) {
   synthetic_gzip("a.gz", "one\ntwo ");
   synthetic_gzip("b.gz", "three\nfour\n");
