@@ -24,7 +24,7 @@ struct comm {
   int local_rank, local_size; /* among the ranks of this node */
   int nodes;
   int lone;              /* the other ranks are not there (runtime/comm/comm_lone.h) */
-  int64_t sent;          /* bytes that comm_exchange was given for other ranks so far */
+  int64_t sent;          /* bytes that went to other ranks so far: comm_exchange, and what was stored there */
   double timeout;        /* seconds a wait may last; set from runtime.timeout after comm_open (default 300) */
   struct device *device; /* borrowed; set by comm_attach */
   int *ended;            /* of the open comm_reach; NULL: none */
