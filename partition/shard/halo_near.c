@@ -51,6 +51,8 @@ static int prepare(struct halo *halo, struct comm *comm, struct kernels *k, cons
   halo->near->alone = comm->lone;
   halo->near->ended = reach->ended;
   halo->near->turn = counters_of(halo, halo->peers);
+  TRY(device_clear(k->device, STREAM_COMPUTE, counters_of(halo, 0),
+                   (peers + 1) * PUT_BLOCKS * (int64_t)sizeof(uint32_t)));
   return device_synchronize(k->device, STREAM_COMPUTE); /* the block is zeroed before peers write there */
 }
 
