@@ -27,7 +27,7 @@ target_include_directories(packages SYSTEM INTERFACE
 target_link_libraries(packages INTERFACE
   MPI::MPI_C OpenMP::OpenMP_C Threads::Threads ZLIB::ZLIB PkgConfig::LIBZIP
   ${HDF5_C_LIBRARIES} ${METIS_LIBRARY} ${OPENBLAS_LIBRARY} m)
-if(SCOTCH_INCLUDE_DIR AND PTSCOTCH_LIBRARY AND SCOTCH_LIBRARY)
+if(GNNTRAIN_SCOTCH AND SCOTCH_INCLUDE_DIR AND PTSCOTCH_LIBRARY AND SCOTCH_LIBRARY)
   target_include_directories(packages SYSTEM INTERFACE ${SCOTCH_INCLUDE_DIR})
   target_link_libraries(packages INTERFACE ${PTSCOTCH_LIBRARY} ${SCOTCH_LIBRARY})
   target_compile_definitions(packages INTERFACE GNNTRAIN_HAVE_SCOTCH)
@@ -65,7 +65,7 @@ package_define(openblas_version ${CBLAS_INCLUDE_DIR}/openblas_config.h OPENBLAS_
 pkg_check_modules(TOMLPLUSPLUS QUIET tomlplusplus)
 set(package_versions "${mpi_version}, HDF5 ${HDF5_VERSION}, METIS ${metis_version}, OpenBLAS ${openblas_version}, \
 toml++ ${TOMLPLUSPLUS_VERSION}, zlib ${ZLIB_VERSION_STRING}, libzip ${LIBZIP_VERSION}")
-if(PTSCOTCH_LIBRARY AND SCOTCH_INCLUDE_DIR)
+if(GNNTRAIN_SCOTCH AND PTSCOTCH_LIBRARY AND SCOTCH_INCLUDE_DIR)
   package_define(scotch_version ${SCOTCH_INCLUDE_DIR}/scotch.h SCOTCH_VERSION SCOTCH_RELEASE SCOTCH_PATCHLEVEL)
   string(APPEND package_versions ", PT-Scotch ${scotch_version}")
 endif()
