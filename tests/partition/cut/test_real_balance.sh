@@ -1,4 +1,4 @@
-# METIS and what follows it keep nodes and non-zeros of real graphs within 1.05 times the mean.
+# METIS and what follows it keep nodes and non-zeros of real graphs within 1.05 times the mean, and two parts are good ones.
 . "$GNNTRAIN_SOURCE/tests/lib.sh"
 needs_data
 
@@ -24,3 +24,8 @@ balanced npz coauthor_physics.npz
 balanced edgelist email-Enron.txt.gz
 balanced edgelist web-NotreDame.txt.gz
 balanced metis wave.graph.gz
+
+# Halves of separate graphs: none is cut, by the better of two ways (docs/decisions/058).
+works gnndata import edgelist "$GNNTRAIN_TEST_DATA/DD.edges.txt.gz" g.h5
+works gnndata partition g.h5 --parts 2 --order given
+says '^edge cut: 0 of 1686092 arcs'
