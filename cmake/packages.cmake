@@ -17,7 +17,7 @@ find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 find_path(SCOTCH_INCLUDE_DIR ptscotch.h PATH_SUFFIXES scotch)
 find_library(PTSCOTCH_LIBRARY ptscotch)
 find_library(SCOTCH_LIBRARY scotch)
-# Optional: gzip files are decompressed two to three times as fast as by zlib.
+# Optional: gzip files are decompressed twice as fast as by zlib (docs/decisions/059).
 find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
 find_library(ISAL_LIBRARY isal)
 

@@ -40,7 +40,8 @@ struct cost_pass {
 
 /* The exchange of rows between GPUs of a host: before the first byte; a byte that a GPU sends, or receives,
  * whichever are more; before a sum over two of them has begun. beside: the share of its time that it takes
- * from what runs meanwhile, since it runs on multiprocessors, too. Between hosts all zero: not measured. */
+ * from what runs meanwhile, since it runs on multiprocessors, too. Those of the source are of stores between
+ * four H100s; an H200, which has the same links, has the same. Between hosts all zero: not measured. */
 struct cost_exchange {
   double start, byte, reduce_start, beside;
 };

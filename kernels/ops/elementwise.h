@@ -53,21 +53,23 @@ struct signs {
   struct tensor of; /* BITS [rows, (cols + 7) / 8] */
 };
 
-/* One rank of a put, whose device this one stores into. */
+/* One peer of a put: a rank whose device this one stores into. */
 struct put_peer {
-  char *to;               /* in its memory */
-  int64_t first;          /* row of `to` where the first of ours goes */
-  int64_t begin, end;     /* these of `rows` */
-  uint32_t *told, *tells; /* [PUT_BLOCKS] what this rank says, in its memory; what it says, in ours */
+  char *to;           /* in the peer's memory */
+  int64_t first;      /* row of `to` where the first of ours goes */
+  int64_t begin, end; /* these of `rows` */
+  uint32_t *signal_to,
+      *signal_from; /* [PUT_BLOCKS] counters: this rank's in the peer's memory, the peer's here */
 };
 
 enum { PUT_BLOCKS = 32 };
 
 /* Rows of x, each times its scale, stored into the memory of other devices, which do the same: row begin + i
  * of `rows` becomes row first + i of `to`, for each peer. One-sided, as MPI_Put is (MPI Forum 2021, chapter
- * 12): a block of threads waits until its like on every peer has begun, stores its share, and ends when those
- * of the peers have ended. So what peers store is there at the end, and was not written before the begin. On
- * the stream of the exchange. */
+ * 12). Each block of threads signals the block of the same number on every peer when it begins, and again
+ * when it has stored its share; it waits for their signals before it stores and before it ends. So nothing is
+ * stored before the peer's put has begun, and all that the peers store is there when this one ends. On the
+ * stream of the exchange. */
 struct put {
   struct tensor x;
   const int32_t *rows; /* NULL: row i is i */

@@ -167,10 +167,11 @@ static const char *const notes[] = {
         "same operation.\n",
     [BENCH_EXCHANGE] =
         "Two ranks or more: mpirun -n 4 gnnbench exchange. A run brings rows into the halo: GPUs of one host store\n"
-        "them there, others pack them and send messages; on a GPU runs are recorded once and replayed, as epochs are. GB/s counts what leaves the rank that sends most, rows\n"
-        "padded to 32 bytes as in training, and is compared with 330 GB/s, what an all-to-all brings out of each GPU\n"
-        "over NVLink on one host. Every received number is checked. Beside it: the transport's own all-to-all of equal\n"
-        "contiguous blocks of as many bytes, the faster of its collective call and of grouped messages.\n",
+        "them there, others pack them and send messages; on a GPU runs are recorded once and replayed, as epochs are.\n"
+        "GB/s counts what leaves the rank that sends most, rows padded to 32 bytes as in training, and is compared with\n"
+        "330 GB/s, what an all-to-all brings out of each GPU over NVLink on one host. Every received number is checked.\n"
+        "Beside it: the transport's own all-to-all of equal contiguous blocks of as many bytes, the faster of its\n"
+        "collective call and of grouped messages.\n",
     [BENCH_EPOCH] =
         "Trains as gnntrain does, in three passes: epochs as they are; then profiled, queued op by op; then profiled\n"
         "without overlap, for each part alone. An epoch is forward, backward and optimiser. The bound is max(pack +\n"

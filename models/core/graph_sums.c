@@ -182,7 +182,7 @@ static int upload_scales(struct propagation *p, struct run *run) {
 
 static int may_halve(const struct propagation *p, const struct run *run, const struct direction *d) {
   const struct spmm op = {.a = d->halo_part, .x = p->tail, .y = p->tail};
-  return halo_is_near_alone(&d->adjacency->halo) && !p->attends && !p->reduces &&
+  return halo_is_all_near(&d->adjacency->halo) && !p->attends && !p->reduces &&
          (d->adjacency->halo.rows == 0 || spmm_divides(run->kernels, &op));
 }
 

@@ -80,13 +80,13 @@ int partition_check_ahead(const struct config *config, const struct dataset *dat
  */
 static int64_t order_bytes(const struct config *config, const struct size *size,
                            const struct partition *made) {
-  enum { CLUSTER_NODE = 80, NODE = 25, LOA_NODE = 40, LOA_ARC = 64 };
+  enum { CLUSTER_NODE = 80, NODE = 25, LOA_ROW = 30, LOA_COLUMN = 60, LOA_ARC = 10 };
   int tried = made->tried | 1 << made->chosen;
   int64_t sample = smaller(size->nodes * COARSE_GRAPH_SAMPLE, size->pattern);
   if (config->partition.order == ORDER_METIS)
     return metis_bytes(size->nodes / made->grid.rows, size->pattern / made->grid.rows);
   if (config->partition.order == ORDER_LOA)
-    return (size->nodes * LOA_NODE + size->arcs * LOA_ARC) / made->grid.rows;
+    return size->nodes * LOA_COLUMN + (size->nodes * LOA_ROW + size->arcs * LOA_ARC) / made->grid.rows;
   if (tried & (1 << ORDER_CLUSTER | 1 << ORDER_LOA_CLUSTER))
     return sample * (int64_t)sizeof(int32_t) + size->nodes * CLUSTER_NODE;
   return size->nodes * NODE;

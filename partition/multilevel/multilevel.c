@@ -61,18 +61,24 @@ static int64_t target_of(int64_t nodes, int parts) {
   return smaller(larger(NODES, (int64_t)parts * NODES_A_PART), nodes);
 }
 
-static int set_sizes(struct multilevel *m, int64_t nodes) {
-  const struct level *level = &m->level[0];
+int multilevel_weights(struct comm *comm, const struct multilevel_input *input, int64_t *mean, int64_t *all) {
   int64_t counts = 0, sum = 0;
-  for (int64_t v = 0; v < own_of(level); v++) {
-    counts += level->count ? level->count[v] : 1;
-    sum += level->nnz[v];
+  for (int64_t v = 0; v < input->rows->rows; v++) {
+    counts += input->count ? input->count[v] : 1;
+    sum += input->nnz[v];
   }
-  TRY(comm_sum_int64(m->comm, &counts));
-  TRY(comm_sum_int64(m->comm, &sum));
-  m->mean = sum / larger(counts, 1) + 1;
+  TRY(comm_sum_int64(comm, &counts));
+  TRY(comm_sum_int64(comm, &sum));
+  *mean = sum / larger(counts, 1) + 1;
+  *all = sum + *mean * counts;
+  return OK;
+}
+
+static int set_sizes(struct multilevel *m, int64_t nodes) {
+  int64_t all = 0;
+  TRY(multilevel_weights(m->comm, m->input, &m->mean, &all));
   m->target = target_of(nodes, m->input->parts);
-  m->limit = (sum + m->mean * counts) / m->input->parts / CLUSTERS_A_PART;
+  m->limit = all / m->input->parts / CLUSTERS_A_PART;
   return OK;
 }
 

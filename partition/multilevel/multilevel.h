@@ -28,6 +28,10 @@ struct multilevel_input {
   double balance;
 };
 
+/* Collective. A node weighs as much as its non-zeros and, for each that it counts for, *mean: the mean of all
+ * nodes' non-zeros, rounded up. *all: the weight of all nodes of all ranks. */
+int multilevel_weights(struct comm *comm, const struct multilevel_input *input, int64_t *mean, int64_t *all);
+
 /* Collective. part[rows->rows] of the rank's nodes. Equal input, equal result, on any number of ranks and
  * threads. Errors: FAILED, agreed on by all ranks. */
 int multilevel_partition(struct progress *progress, const struct multilevel_input *input, int32_t *part);

@@ -65,16 +65,11 @@ static int fill(struct comm *comm, const struct csr *from, struct rows *rows) {
   return OK;
 }
 
-/* Their sum over all ranks stays far below the longest number. */
+/* As multilevel_partition weighs them, so that their sum over all ranks stays far below the longest number.
+ */
 static int weigh(struct comm *comm, const struct multilevel_input *input, struct rows *rows) {
-  int64_t sum = 0, counts = 0;
-  for (int64_t v = 0; v < input->rows->rows; v++) {
-    sum += input->nnz[v];
-    counts += input->count ? input->count[v] : 1;
-  }
-  TRY(comm_sum_int64(comm, &sum));
-  TRY(comm_sum_int64(comm, &counts));
-  const int64_t mean = sum / larger(counts, 1) + 1, all = sum + mean * counts;
+  int64_t mean = 0, all = 0;
+  TRY(multilevel_weights(comm, input, &mean, &all));
   const double unit = fmax((double)all / (double)(most / 4), 1);
   for (int64_t v = 0; v < input->rows->rows; v++) {
     const int64_t weight = input->nnz[v] + mean * (input->count ? input->count[v] : 1);
@@ -94,7 +89,7 @@ static int divide(const struct multilevel_input *input, struct rows *rows, SCOTC
   return check(SCOTCH_dgraphPart(graph, input->parts, strategy, rows->part), "the parts");
 }
 
-/* Open MPI's errors are MPI's to report: what PT-Scotch makes of them is a code. */
+/* Collective, as each call of PT-Scotch here is. */
 static int divide_all(struct comm *comm, const struct multilevel_input *input, struct rows *rows) {
   SCOTCH_Dgraph graph;
   SCOTCH_Strat strategy;
@@ -127,9 +122,10 @@ int scotch_partition(struct progress *progress, const struct multilevel_input *i
 
 int scotch_takes(int64_t arcs) {
   (void)arcs;
-  FAIL(BAD_INPUT, "partition.method = \"scotch\": this gnntrain was built without PT-Scotch; with "
-                  "libptscotch-dev installed, "
-                  "build it anew");
+  FAIL(
+      BAD_INPUT,
+      "partition.method = \"scotch\": this gnntrain was built without PT-Scotch; install libptscotch-dev and "
+      "build it anew");
 }
 
 int scotch_partition(struct progress *progress, const struct multilevel_input *input, int32_t *part) {

@@ -40,14 +40,15 @@ static void piece_free(struct piece *piece) {
   *piece = (struct piece){0};
 }
 
-static int piece_init(struct piece *piece, int64_t rows, int64_t arcs) {
+/* columns: there are at most. */
+static int piece_init(struct piece *piece, int64_t rows, int64_t arcs, int64_t columns) {
   int64_t size = 16;
-  while (size < 2 * arcs) size *= 2;
+  while (size < 2 * columns) size *= 2;
   piece->mask = size - 1;
   piece->room = arcs;
   TRY(memory_arrays("rows to arrange", ROOM(&piece->row_start, rows + 1), ROOM(&piece->col, arcs),
-                    ROOM(&piece->col_start, arcs + 2), ROOM(&piece->row, arcs), ROOM(&piece->common, rows),
-                    ROOM(&piece->in_window, arcs)));
+                    ROOM(&piece->col_start, columns + 2), ROOM(&piece->row, arcs), ROOM(&piece->common, rows),
+                    ROOM(&piece->in_window, columns)));
   TRY(memory_arrays("rows to arrange", ROOM(&piece->placed, rows), ROOM(&piece->sharing, rows),
                     ROOM(&piece->begins, rows)));
   return memory_arrays("rows to arrange", ROOM(&piece->arranged, rows), ROOM(&piece->key, size),
@@ -185,7 +186,7 @@ static int arrange_piece(struct piece *piece, const struct graph *graph, int64_t
   for (int64_t i = 0; i < rows; i++) arcs += graph->start[node[i] + 1] - graph->start[node[i]];
   if (!piece->row_start || arcs > piece->room) {
     piece_free(piece);
-    TRY(piece_init(piece, most, arcs + arcs / 4));
+    TRY(piece_init(piece, most, arcs + arcs / 4, smaller(arcs + arcs / 4, graph->nodes)));
   }
   piece->rows = rows;
   read_rows(piece, graph, node);

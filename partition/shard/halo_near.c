@@ -7,7 +7,7 @@
 
 /* What a rank tells a peer; places are bytes from the begin of its block. -1: there is none. */
 struct site {
-  int64_t out, out_first, back, back_first, tells;
+  int64_t out, out_first, back, back_first, signal;
 };
 
 struct meeting {
@@ -29,7 +29,7 @@ int64_t halo_near_bytes(const struct halo *halo) {
          (halo->peers + 1) * PUT_BLOCKS * (int64_t)sizeof(uint32_t);
 }
 
-/* On the device: the peers of either direction, what each tells, and how often. */
+/* On the device: the peers of either direction, the counters that each writes, and how often they met. */
 static struct put_peer *peers_of(const struct halo *halo, int back) {
   return (struct put_peer *)halo->near_device + back * halo->peers;
 }
@@ -48,7 +48,7 @@ static int prepare(struct halo *halo, struct comm *comm, struct kernels *k, cons
   TRY(memory_arrays("near peers", ROOM(&meeting->mine, peers), ROOM(&meeting->theirs, peers),
                     ROOM(&meeting->out, peers), ROOM(&meeting->back, peers)));
   TRY(memory_alloc(&halo->near, (int64_t)sizeof *halo->near + peers, "near peers"));
-  halo->near->alone = comm->lone;
+  halo->near->lone = comm->lone;
   halo->near->ended = reach->ended;
   halo->near->turn = counters_of(halo, halo->peers);
   TRY(device_clear(k->device, STREAM_COMPUTE, counters_of(halo, 0),
@@ -64,7 +64,7 @@ static int tell_sites(struct halo *halo, struct comm *comm, const struct comm_re
                                      .out_first = out.before + halo->recv_start[p],
                                      .back = place_of(reach, back.data),
                                      .back_first = back.before + halo->send_start[p],
-                                     .tells = place_of(reach, counters_of(halo, p))};
+                                     .signal = place_of(reach, counters_of(halo, p))};
     halo->send[p] = (struct message){halo->peer[p], &meeting->mine[p], bytes};
     halo->recv[p] = (struct message){halo->peer[p], &meeting->theirs[p], bytes};
   }
@@ -74,7 +74,8 @@ static int tell_sites(struct halo *halo, struct comm *comm, const struct comm_re
 static void add_peer(const struct halo *halo, int p, char *at, const struct meeting *meeting) {
   struct halo_near *near = halo->near;
   const struct site *site = &meeting->theirs[p];
-  struct put_peer peer = {.told = (uint32_t *)(void *)(at + site->tells), .tells = counters_of(halo, p)};
+  struct put_peer peer = {.signal_to = (uint32_t *)(void *)(at + site->signal),
+                          .signal_from = counters_of(halo, p)};
   near->is_near[p] = 1;
   peer.to = at + site->out;
   peer.first = site->out_first;
@@ -119,7 +120,7 @@ static int64_t rows_of(const struct halo *halo, const int64_t *start) {
 
 int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what) {
   const struct halo_near *near = halo->near;
-  if (!near || near->peers == 0 || near->alone) return OK;
+  if (!near || near->peers == 0 || near->lone) return OK;
   const int64_t rows = rows_of(halo, what->back ? halo->recv_start : halo->send_start);
   const int64_t bytes = rows * (what->end - what->first) * dtype_bytes(what->x.dtype);
   const int64_t cols = smaller(what->end, what->x.cols) - what->first;
@@ -139,6 +140,6 @@ int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, cons
   return code;
 }
 
-int halo_is_near_alone(const struct halo *halo) {
+int halo_is_all_near(const struct halo *halo) {
   return halo->peers == 0 || (halo->near && halo->near->peers == halo->peers);
 }

@@ -15,7 +15,7 @@ struct halo_landing {
 
 struct halo_near {
   int peers;                   /* how many there are */
-  int alone;                   /* the other ranks are not there */
+  int lone;                    /* the other ranks are not there */
   struct put_peer *out, *back; /* [peers] on the device: of halo_start, of halo_return_start */
   uint32_t *turn;
   const int *ended;
@@ -37,7 +37,7 @@ static inline int halo_is_near(const struct halo *halo, int peer) {
 }
 
 /* Whether no peer needs messages. */
-int halo_is_near_alone(const struct halo *halo);
+int halo_is_all_near(const struct halo *halo);
 
 /* Columns [first, end) of an exchange whose rows are `stride` apart where they land; what is behind those of
  * x is a gap. */

@@ -30,9 +30,9 @@ static __device__ bool meet(const struct put &op, uint32_t turn) {
   const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
   bool came = true;
   __syncthreads();
-  for (int p = thread; p < op.peers; p += THREADS) tell(op.peer[p].told + blockIdx.x, turn);
+  for (int p = thread; p < op.peers; p += THREADS) tell(op.peer[p].signal_to + blockIdx.x, turn);
   for (int p = thread; p < op.peers; p += THREADS)
-    came &= wait_for(op.peer[p].tells + blockIdx.x, turn, op.ended);
+    came &= wait_for(op.peer[p].signal_from + blockIdx.x, turn, op.ended);
   return __syncthreads_and(came);
 }
 
