@@ -20,6 +20,8 @@ find_library(SCOTCH_LIBRARY scotch)
 # Optional: gzip files are decompressed twice as fast as by zlib (docs/decisions/059).
 find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
 find_library(ISAL_LIBRARY isal)
+# Optional: tables of Parquet, by the GLib library of Apache Arrow, which Debian lacks and Apache's repository has.
+pkg_check_modules(PARQUET QUIET IMPORTED_TARGET parquet-glib)
 
 add_library(packages INTERFACE)
 target_include_directories(packages SYSTEM INTERFACE
@@ -36,6 +38,10 @@ if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
   target_include_directories(packages SYSTEM INTERFACE ${ISAL_INCLUDE_DIR})
   target_link_libraries(packages INTERFACE ${ISAL_LIBRARY})
   target_compile_definitions(packages INTERFACE GNNTRAIN_HAVE_ISAL)
+endif()
+if(PARQUET_FOUND)
+  target_link_libraries(packages INTERFACE PkgConfig::PARQUET)
+  target_compile_definitions(packages INTERFACE GNNTRAIN_HAVE_PARQUET)
 endif()
 
 # What --version says about them. package_define(VARIABLE FILE NAME...): the values of #defines, joined by dots.
@@ -72,4 +78,7 @@ endif()
 if(ISAL_LIBRARY AND ISAL_INCLUDE_DIR)
   package_define(isal_version ${ISAL_INCLUDE_DIR}/isa-l.h ISAL_MAJOR_VERSION ISAL_MINOR_VERSION ISAL_PATCH_VERSION)
   string(APPEND package_versions ", ISA-L ${isal_version}")
+endif()
+if(PARQUET_FOUND)
+  string(APPEND package_versions ", Arrow ${PARQUET_VERSION}")
 endif()

@@ -7,22 +7,39 @@
 
 enum { TEXT_BUFFER = 1 << 20 };
 
-int text_open(struct text *text, const char *path) {
-  *text = (struct text){0};
+static int begin(struct text *text, const char *path) {
   if (snprintf(text->path, sizeof text->path, "%s", path) >= (int)sizeof text->path)
     FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %zu bytes", path, sizeof text->path - 1);
-  errno = 0;
-  text->file = gzip_open(path);
-  int error = errno ? errno : ENOMEM;
-  if (!text->file) FAIL(input_code(error), "%s: cannot be opened: %s", path, strerror(error));
   text->size = TEXT_BUFFER;
   return memory_alloc(&text->buffer, text->size + 1, "the text buffer");
 }
 
+int text_open(struct text *text, const char *path) {
+  *text = (struct text){0};
+  TRY(begin(text, path));
+  errno = 0;
+  text->file = gzip_open(path);
+  int error = errno ? errno : ENOMEM;
+  if (!text->file) FAIL(input_code(error), "%s: cannot be opened: %s", path, strerror(error));
+  return OK;
+}
+
+int text_open_source(struct text *text, const char *path, const struct text_source *source) {
+  *text = (struct text){.source = *source};
+  if (!source->context) FAIL(FAILED, "%s: cannot be opened: %s", path, strerror(ENOMEM));
+  return begin(text, path);
+}
+
 void text_close(struct text *text) {
   gzip_close(text->file);
+  if (text->source.context) text->source.close(text->source.context);
   free_all(text->buffer, text->block);
   *text = (struct text){0};
+}
+
+static int64_t read_bytes(struct text *text, char *to, int64_t size, const char **reason) {
+  return text->file ? gzip_read(text->file, to, size, reason)
+                    : text->source.read(text->source.context, to, size, reason);
 }
 
 static int refuse_long_line(struct text *text) {
@@ -47,10 +64,10 @@ static int make_room(struct text *text) {
 static int read_on(struct text *text) {
   TRY(make_room(text));
   const char *reason = NULL;
-  int64_t got = gzip_read(text->file, text->buffer + text->end, text->size - text->end, &reason);
+  int64_t got = read_bytes(text, text->buffer + text->end, text->size - text->end, &reason);
   if (got < 0)
-    FAIL(input_code(gzip_error(text->file)), "%s: cannot be read after line %lld: %s", text->path,
-         (long long)text->line, reason);
+    FAIL(text->file ? input_code(gzip_error(text->file)) : BAD_INPUT,
+         "%s: cannot be read after line %lld: %s", text->path, (long long)text->line, reason);
   text->end += got;
   text->ended = got == 0;
   return OK;
@@ -257,7 +274,7 @@ int text_check_rows(const struct text *text, const char *line, int64_t rows) {
   int64_t words = text_count(line), least;
   /* A byte for each, and one that parts it from the next. */
   int fits = !__builtin_mul_overflow(2 * words, rows, &least);
-  if (!fits || (least > SMALL && !gzip_may_hold(text->file, least - 1)))
+  if (!fits || (least > SMALL && text->file && !gzip_may_hold(text->file, least - 1)))
     TEXT_FAIL(text, "has %lld values; %lld such lines are expected, and the file is too small for them",
               (long long)words, (long long)rows);
   return OK;

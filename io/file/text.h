@@ -13,8 +13,16 @@
 
 enum { TEXT_LINE = 256 << 20, TEXT_QUOTE = 44 }; /* longest line; room for a quoted word */
 
+/* Where the bytes of a text come from that is no file. */
+struct text_source {
+  void *context;                                                               /* NULL: memory was short */
+  int64_t (*read)(void *context, char *to, int64_t size, const char **reason); /* as gzip_read */
+  void (*close)(void *context);
+};
+
 struct text {
-  struct gzip *file;
+  struct gzip *file; /* NULL: it comes from the source */
+  struct text_source source;
   char path[1024];
   int64_t line;   /* number of the line that text_next gave last, from 1 */
   int quoted;     /* ends of lines between quotes end no line, as in tables (RFC 4180); set by the caller */
@@ -29,6 +37,10 @@ struct text {
 /* Errors: BAD_INPUT when the file is missing or cannot be read; FAILED when the system is at fault. */
 int text_open(struct text *text, const char *path);
 void text_close(struct text *text);
+
+/* A text of a source, which it owns from then on and closes; `path` is for messages. Errors: FAILED: memory.
+ */
+int text_open_source(struct text *text, const char *path, const struct text_source *source);
 
 /* The next line without its end, NUL-terminated, owned by text until the next call; NULL when there is none.
  * Errors: BAD_INPUT for damaged or truncated gzip data, a NUL byte, a line that is too long. */

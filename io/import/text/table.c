@@ -1,5 +1,6 @@
 #include "io/import/text/table.h"
 
+#include "io/arrow/parquet.h"
 #include "runtime/base/base.h"
 
 static const char *const role_option[ROLES] = {[ROLE_ID] = "--id",        [ROLE_LABEL] = "--label",
@@ -14,7 +15,7 @@ void table_close(struct table *table) {
 }
 
 int table_open(struct table *table, const char *path) {
-  TRY(text_open(&table->text, path));
+  TRY(parquet_is_one(path) ? parquet_open(&table->text, path) : text_open(&table->text, path));
   TRY(csv_head_read(&table->head, &table->text));
   return memory_arrays("columns of a table", ROOM(&table->column, table->head.columns));
 }
