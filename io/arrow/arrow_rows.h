@@ -23,7 +23,8 @@ struct arrow_source {
 /* NULL: memory is short; then the source is closed. `path` is for messages, and borrowed. */
 struct arrow_rows *arrow_rows_open(struct arrow_source source, const char *path);
 
-/* context: the rows. As gzip_read: the next `size` bytes, fewer only at the end; 0: there are none. -1: *reason says why. */
+/* context: the rows. As gzip_read: the next `size` bytes, fewer only at the end; 0: there are none. -1:
+ * *reason says why. */
 int64_t arrow_rows_read(void *context, char *to, int64_t size, const char **reason);
 
 /* Closes the source, too. */

@@ -4,7 +4,7 @@
 #ifndef MODELS_TRAIN_EPOCH_LOG_H
 #define MODELS_TRAIN_EPOCH_LOG_H
 
-#include "io/dataset/metrics.h"
+#include "io/metrics/metrics.h"
 #include "models/core/run.h"
 #include "models/train/times.h"
 

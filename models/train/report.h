@@ -2,7 +2,7 @@
 #ifndef MODELS_TRAIN_REPORT_H
 #define MODELS_TRAIN_REPORT_H
 
-#include "io/dataset/metrics.h"
+#include "io/metrics/metrics.h"
 #include "models/train/state/state.h"
 #include "models/train/times.h"
 

@@ -366,12 +366,15 @@ static int finish_run(struct trainer *trainer, struct run *run) {
   return OK;
 }
 
+static int open_files(struct trainer *trainer, const struct config *config) {
+  const int64_t epoch = trainer->resumed ? trainer->state.epoch : -1;
+  TRY(metrics_open(&trainer->metrics, config->log.dir, trainer->state.run, epoch));
+  return metrics_tensorboard(&trainer->metrics, config->log.dir,
+                             config->log.tensorboard ? config->train.runs : 0, !trainer->resumed);
+}
+
 static int open_metrics(struct trainer *trainer, struct run *run) {
-  int code = OK;
-  int64_t epoch = trainer->resumed ? trainer->state.epoch : -1;
-  if (run->comm->rank == 0)
-    code = metrics_open(&trainer->metrics, run->config->log.dir, trainer->state.run, epoch);
-  return comm_agree(run->comm, code);
+  return comm_agree(run->comm, run->comm->rank == 0 ? open_files(trainer, run->config) : OK);
 }
 
 int trainer_run(struct trainer *trainer, struct run *run) {

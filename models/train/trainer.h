@@ -2,7 +2,7 @@
 #ifndef MODELS_TRAIN_TRAINER_H
 #define MODELS_TRAIN_TRAINER_H
 
-#include "io/dataset/metrics.h"
+#include "io/metrics/metrics.h"
 #include "models/train/epoch.h"
 #include "models/train/epoch_log.h"
 #include "models/train/state/state.h"

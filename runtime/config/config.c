@@ -104,6 +104,7 @@ static const struct config_key table[] = {
     TEXT(log.dir, "", "where the run writes; empty: runs/ and the name of the configuration"),
     BOOLEAN(log.overwrite, 0, "replace an existing run"),
     INTEGER(log.progress, 0, 0, 1e9, "epochs between printed lines; 0: the first, the last and one every five seconds, with the best evaluation since"),
+    BOOLEAN(log.tensorboard, 0, "write the curves for TensorBoard, too, in <log.dir>/tensorboard"),
 };
 /* clang-format on */
 

@@ -109,6 +109,7 @@ struct config {
     char dir[CONFIG_FOLDER];
     int overwrite;
     int64_t progress; /* print every n-th epoch */
+    int tensorboard;
   } log;
   char path[CONFIG_TEXT]; /* the file it was read from */
 };

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "io/dataset/ids.h"
-#include "io/dataset/metrics.h"
 #include "io/file/gzip.h"
 #include "io/import/import_read.h"
+#include "io/metrics/metrics.h"
 #include "runtime/base/error.h"
 #include "tests/fuzz/target.h"
 

@@ -4,7 +4,7 @@
   check_run_report.py curves REPORT.html FIGURE:METRIC:FACTOR:LABEL... -- RUN...   # its curves are what metrics.jsonl says
   check_run_report.py parts REPORT.html LOG         # an epoch's parts are those that gnntrain --profile printed
   check_run_report.py confusion REPORT.html TABLE CONFUSION.csv SPLIT   # a confusion matrix is what the table says
-  check_run_report.py events FOLDER RUN             # TensorBoard's files there hold what metrics.jsonl says
+  check_run_report.py events FOLDER RUN             # TensorBoard's files there say what metrics.jsonl says
   check_run_report.py colours REPORT.html           # told apart on light and dark paper, and by colour-blind eyes
 """
 import csv
@@ -280,9 +280,15 @@ def check_events(folder, run):
     lines = [json.loads(line) for line in (pathlib.Path(run) / "metrics.jsonl").read_text().splitlines()]
     for index in {line["run"] for line in lines}:
         place = folder / f"run-{index}" if len({line["run"] for line in lines}) > 1 else folder
-        path, = place.glob("events.out.tfevents.*")
-        first, *rest = records(path.read_bytes())
-        assert first[3] == b"brain.Event:2" and first[2] == 0
+        rest = []
+        for path in sorted(place.glob("events.out.tfevents.*")):
+            first, *more = records(path.read_bytes())
+            assert first[3] == b"brain.Event:2" and first[2] == 0
+            if more and 7 in more[0]:  # a start: TensorBoard drops what it has from that step on
+                start = more.pop(0)
+                assert dict(message(start[7])) == {1: 1}
+                rest = [event for event in rest if event[2] < start[2]]
+            rest += more
         epochs = [line for line in lines if line["run"] == index and "epoch" in line]
         assert [event[2] for event in rest] == [line["epoch"] for line in epochs]
         for event, line in zip(rest, epochs):

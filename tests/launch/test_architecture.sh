@@ -83,5 +83,5 @@ sees 'no page other.md' 's/\(adding.md\)/(other.md)/' architecture
 sees 'no function unit_tests()' 's/`unit_test\(\)`/`unit_tests()`/' adding
 sees 'not in models/layers/sgc.c: ' 's/int z = build_linear/int y = build_linear/' adding
 sees 'no file kernels/cpu/elementwise/elementwise_tables.c' 's|^( *```c kernels/cpu/elementwise/elementwise_table)\.c|\1s.c|' adding
-sed 's/^io: file | dataset/io: dataset | file/' "$docs/architecture.md" >page.md
+sed 's/^io: file | arrow dataset/io: arrow dataset | file/' "$docs/architecture.md" >page.md
 [[ -n $(check_floors page.md) ]] || fail "another order of floors was not seen"

@@ -32,7 +32,7 @@ violations() {
   BEGIN {
     floors("", "runtime | io kernels | partition | models | launch")
     floors("runtime", "base | file | config profile | device | comm | report")
-    floors("io", "file | arrow dataset | import synth | .")
+    floors("io", "file | arrow dataset metrics | import synth | .")
     floors("io/import", ". | text arrays")
     floors("kernels", "cost | format | ops | cpu cuda simulated")
     floors("kernels/cpu", "common | elementwise | gemm optimizer | loss | spmm attention | .")
@@ -50,8 +50,8 @@ violations() {
       "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm comm/comm_lone comm/row_shuffle config/config " \
       "config/config_limits config/config_toml config/edit_distance config/options device/arena device/device device/device_cuda device/device_list " \
       "file/atomic_write file/input profile/profile profile/profile_clock")
-    shows("io", "dataset/checkpoint dataset/dataset dataset/metrics dataset_path file/csv file/h5 file/named_arrays file/npy file/path_check file/text " \
-      "import/import import/import_read synth/synth synth/synth_options")
+    shows("io", "dataset/checkpoint dataset/dataset dataset_path file/csv file/h5 file/named_arrays file/npy file/path_check file/text " \
+      "import/import import/import_read metrics/metrics synth/synth synth/synth_options")
     shows("kernels", "cost/cost_fit cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cublaslt cuda/peer_cusparse format/condensed " \
       "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")

@@ -1,4 +1,4 @@
-#include "io/dataset/metrics.h"
+#include "io/metrics/metrics.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -111,6 +111,10 @@ static int end_line(struct metrics *metrics) {
   return OK;
 }
 
+int metrics_tensorboard(struct metrics *metrics, const char *dir, int64_t runs, int fresh) {
+  return events_open(&metrics->events, dir, runs, fresh);
+}
+
 int metrics_epoch(struct metrics *metrics, const struct metrics_row *row) {
   fprintf(metrics->file, "{\"run\": %lld, \"epoch\": %lld", (long long)row->run, (long long)row->epoch);
   put_real(metrics->file, "loss", row->loss);
@@ -124,7 +128,8 @@ int metrics_epoch(struct metrics *metrics, const struct metrics_row *row) {
   put_real(metrics->file, "lr", row->lr);
   fprintf(metrics->file, ", \"sent_bytes\": %lld", (long long)row->sent_bytes);
   put_real(metrics->file, "time", row->time);
-  return end_line(metrics);
+  TRY(end_line(metrics));
+  return *metrics->events.folder ? events_epoch(&metrics->events, row) : OK;
 }
 
 int metrics_final(struct metrics *metrics, const struct metrics_final *row) {
@@ -149,4 +154,5 @@ int metrics_sync(struct metrics *metrics) {
 void metrics_close(struct metrics *metrics) {
   if (metrics->file) fclose(metrics->file);
   metrics->file = NULL;
+  events_close(&metrics->events);
 }

@@ -1,27 +1,22 @@
 /* metrics: one JSON object a line in <log.dir>/metrics.jsonl, for people's plots. Appended and flushed line
  * by line. */
-#ifndef IO_DATASET_METRICS_H
-#define IO_DATASET_METRICS_H
+#ifndef IO_METRICS_METRICS_H
+#define IO_METRICS_METRICS_H
 
 #include <stdint.h>
 #include <stdio.h>
 
 #include "io/file/path_check.h" /* make_folder */
+#include "io/metrics/events.h"
+#include "io/metrics/metrics_row.h"
 
 struct metrics {
   FILE *file;
   char path[1100];
+  struct events events; /* the same for TensorBoard, where that is asked for */
 };
 
 /* NaN is written as null. */
-struct metrics_row {
-  int64_t run, epoch;
-  double loss, train, val, test, ms;
-  double train_loss, val_loss, test_loss; /* of the evaluation */
-  double lr;
-  int64_t sent_bytes; /* halo rows and sums of all ranks, the evaluation's left out */
-  double time;        /* seconds since 1970 */
-};
 struct metrics_final {
   int64_t run, best_epoch, epochs;
   double val, test, seconds; /* seconds of all epochs of the run, evaluation included */
@@ -32,6 +27,10 @@ struct metrics_final {
  * rest, and says so when some of this run's are missing; resume_epoch < 0 starts a new file. Errors: FAILED
  * when it cannot be written. */
 int metrics_open(struct metrics *metrics, const char *dir, int64_t resume_run, int64_t resume_epoch);
+
+/* TensorBoard gets the epochs as well, of a job of so many runs; 0: it does not. Called once, when the
+ * metrics are open. fresh, errors: events_open's. */
+int metrics_tensorboard(struct metrics *metrics, const char *dir, int64_t runs, int fresh);
 int metrics_epoch(struct metrics *metrics, const struct metrics_row *row);
 int metrics_final(struct metrics *metrics, const struct metrics_final *row);
 /* Returns once all lines are on storage. */

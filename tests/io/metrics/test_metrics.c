@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/dataset/metrics.h"
+#include "io/metrics/metrics.h"
 #include "tests/io/tiny.h"
 
 IN_TINY_FOLDER("metrics");
