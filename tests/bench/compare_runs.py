@@ -9,12 +9,14 @@ import signal
 import socket
 import statistics
 import subprocess
+import sys
 import time
-
-import gpu_memory
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.append(str(ROOT / "launch"))
+from study import gpu  # noqa: E402
+
 WARMUP = 3
 TYPES = ["gcn", "sage", "sage-max", "gin", "gat", "agnn", "gcnii", "hgnn"]
 PROFILE_ROW = re.compile(r"^( *)(\S.*?) +\d+ +([\d.]+) +[\d.]+ +[\d.]+ +[\d.]+ ")
@@ -151,7 +153,7 @@ def train(args, kind, config, dataset, ranks, partition, model, once, precision,
               "precision": precision}
     settings = {**partition_settings(partition), **model_settings(model, once, precision), **type_settings(kind, model),
                 "log.dir": folder}
-    with gpu_memory.Peak() as peak:
+    with gpu.Peak() as peak:
         try:
             run([ours_command(args, config, dataset, ranks, settings)], f"{folder}.log", seconds)
         except Failed as failed:
@@ -209,7 +211,7 @@ def free_port():
 def peer(args, script, dataset, log, seconds, ranks=1, options=()):
     """The lines of JSON that a peer printed; when it fails, one more line says so."""
     command = [args.python, str(HERE / script), str(dataset), "--device", args.device, "--epochs", str(args.epochs),
-               "--budget", str(max(5, seconds - 6)), "--memory", json.dumps(gpu_memory.used()), *options]
+               "--budget", str(max(5, seconds - 6)), "--memory", json.dumps(gpu.used()), *options]
     if script == "peer_torch.py":
         command += ["--began", str(time.time())]
     world = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}

@@ -1,12 +1,15 @@
 """What the peers share: weights to start from, timing, memory, lines of JSON."""
 import gc
 import json
+import pathlib
 import statistics
+import sys
 import time
 
 import torch
 
-import gpu_memory
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "launch"))
+from study import gpu  # noqa: E402
 
 WARMUP = 3
 
@@ -95,7 +98,7 @@ def _host_clock(step, epochs, seconds):
 
 
 def gib(base):
-    grown = gpu_memory.growth(base)
+    grown = gpu.growth(base)
     return None if grown is None else round(grown / 2**30, 3)
 
 

@@ -38,6 +38,8 @@ works gnntrain-report runs/small
 grep -q '<svg' runs/small/report.html || fail "the report has no curves"
 works gnntrain-sweep small.toml --grid model.hidden=4,8 --out swept
 [[ -s swept/sweep.json ]] || fail "the sweep left no table"
+works gnntrain-compare small.toml --peers torch --python false --out compared
+says '^gnntrain +[0-9.]+%'
 PYTHONPATH=$prefix/share/gnntrain/python python3 - <<'END' || fail "the Python package"
 import importlib.util
 assert importlib.util.find_spec("gnntrain").origin.startswith("/")
