@@ -33,7 +33,7 @@ static const struct option table[] = {
                 "                         (default: a third of what is free)", OPTION_REAL,
      offsetof(struct import_options, memory), .001, 0x1p20, NULL, 0, NULL},
     COLUMN(id, "of a table: the ids of the nodes, any text (default: its first column)"),
-    COLUMN(label, "of a table: the labels, whole numbers or texts; an empty one is none"),
+    COLUMN(label, "of a table: the labels, whole numbers or texts; an empty one is none. A,B,...: several a node, of 0 and 1"),
     COLUMN(weight, "of a table: the weights of the edges"),
     COLUMN(from, "of a table: the ids that edges come from (default: the first column of EDGES)"),
     COLUMN(to, "of a table: the ids that they lead to (default: the next one)"),

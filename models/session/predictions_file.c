@@ -60,7 +60,12 @@ static int create_h5(struct predictions_file *p, const char *path, int64_t embed
 /* id, the prediction and what its class is called, or a column a label, and a column a logit. */
 static void write_csv_head(const struct predictions_file *p) {
   fputs(p->multilabel ? "id" : p->class_name ? "id,prediction,class" : "id,prediction", p->out);
-  for (int64_t j = 0; j < p->classes && p->multilabel; j++) fprintf(p->out, ",label_%lld", (long long)j);
+  for (int64_t j = 0; j < p->classes && p->multilabel; j++) {
+    if (!p->class_name) fprintf(p->out, ",label_%lld", (long long)j);
+    if (!p->class_name) continue;
+    fputc(',', p->out);
+    csv_write_text(p->out, p->class_name[j]);
+  }
   for (int64_t j = 0; j < p->classes; j++) fprintf(p->out, ",logit_%lld", (long long)j);
   fputc('\n', p->out);
 }

@@ -22,8 +22,8 @@ struct table {
   struct csv_head head;
   struct table_column {
     enum role role;
-    int64_t feature; /* its place among the features */
-  } * column;        /* [head.columns] */
+    int64_t place; /* among the features, or the labels */
+  } * column;      /* [head.columns] */
 };
 
 /* Opens the file and reads its first line. Errors: BAD_INPUT, as text's and csv_head_read's. */

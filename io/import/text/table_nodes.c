@@ -14,9 +14,11 @@ struct nodes {
   int64_t features;
   int all; /* features are all columns of numbers, which the first row will tell */
   int has_label, has_split;
+  int64_t labels;     /* columns of labels, 0 or 1 of each node; 0: there is one column of classes, or none */
   int64_t rows, room; /* rows known so far; room for these */
   uint8_t *part;
   int32_t *label;   /* by number of import->labels; -1: none */
+  uint8_t *bits;    /* [room, labels] */
   int64_t first;    /* the first row of the block */
   int64_t row_room; /* of `row` */
   struct node_row {
@@ -27,7 +29,7 @@ struct nodes {
 
 static void nodes_free(struct nodes *nodes) {
   table_close(&nodes->table);
-  free_all(nodes->part, nodes->label, nodes->row);
+  free_all(nodes->part, nodes->label, nodes->bits, nodes->row);
 }
 
 /* Whether an option of features or splits names no column but a file beside. */
@@ -36,14 +38,29 @@ static int is_beside(const struct csv_head *head, const char *option) {
   return option_has_suffix(option, ".npy") || option_has_suffix(option, ".npz") || access(option, F_OK) == 0;
 }
 
+typedef int add_column(struct nodes *nodes, int64_t column);
+
 static int add_feature(struct nodes *nodes, int64_t column) {
   TRY(table_set_role(&nodes->table, column, ROLE_FEATURE));
-  nodes->table.column[column].feature = nodes->features++;
+  nodes->table.column[column].place = nodes->features++;
+  return OK;
+}
+
+/* Its name becomes that of a class. */
+static int add_label(struct nodes *nodes, int64_t column) {
+  const char *name = nodes->table.head.name[column], *fault = dataset_text_fault(name, DATASET_CLASS_NAME, 1);
+  char quote[CSV_QUOTE];
+  int32_t number;
+  int is_new;
+  TRY(table_set_role(&nodes->table, column, ROLE_LABEL));
+  if (fault) FAIL(BAD_INPUT, "%s:1: column %s %s", nodes->table.text.path, csv_quote(name, quote), fault);
+  TRY(texts_add(&nodes->import->labels, name, &number, &is_new));
+  nodes->table.column[column].place = nodes->labels++;
   return OK;
 }
 
 /* "a,b,c": a line of names as the table's first one has them. */
-static int name_features(struct nodes *nodes, const char *option) {
+static int name_columns(struct nodes *nodes, const char *what, const char *option, add_column *add) {
   struct table *table = &nodes->table;
   FREED char *names = NULL;
   int64_t bytes = (int64_t)strlen(option) + 1, column;
@@ -51,8 +68,8 @@ static int name_features(struct nodes *nodes, const char *option) {
   memcpy(names, option, (size_t)bytes);
   for (char *at = names, *name; at;) {
     TRY(csv_cell(&table->text, ',', &at, &name));
-    TRY(csv_head_find(&table->head, &table->text, "--features", name, &column));
-    TRY(add_feature(nodes, column));
+    TRY(csv_head_find(&table->head, &table->text, what, name, &column));
+    TRY(add(nodes, column));
   }
   return OK;
 }
@@ -63,7 +80,7 @@ static int find_features(struct nodes *nodes) {
   nodes->all = strcmp(option, "all") == 0;
   if (!nodes->all && is_beside(&nodes->table.head, option)) return OK;
   nodes->import->taken.features = 1;
-  return nodes->all ? OK : name_features(nodes, option);
+  return nodes->all ? OK : name_columns(nodes, "--features", option, add_feature);
 }
 
 static int find_split(struct nodes *nodes) {
@@ -76,12 +93,20 @@ static int find_split(struct nodes *nodes) {
   return table_find_role(&nodes->table, option, ROLE_SPLIT);
 }
 
+/* One column of classes, or several of 0 and 1. */
+static int find_labels(struct nodes *nodes, const char *option) {
+  if (!option) return OK;
+  if (csv_head_column(&nodes->table.head, option) < 0 && strchr(option, ','))
+    return name_columns(nodes, "--label", option, add_label);
+  nodes->has_label = 1;
+  return table_find_role(&nodes->table, option, ROLE_LABEL);
+}
+
 static int find_columns(struct nodes *nodes) {
   const struct import_columns *column = &nodes->import->options->column;
   if (!column->id) TRY(table_take_role(&nodes->table, ROLE_ID));
   TRY(table_find_role(&nodes->table, column->id, ROLE_ID));
-  TRY(table_find_role(&nodes->table, column->label, ROLE_LABEL));
-  nodes->has_label = column->label != NULL;
+  TRY(find_labels(nodes, column->label));
   TRY(find_split(nodes));
   return find_features(nodes);
 }
@@ -117,6 +142,8 @@ static int grow(struct nodes *nodes, int64_t rows) {
   if (nodes->has_split) TRY(memory_grow(&nodes->part, nodes->first, room, "the parts of a split"));
   const int64_t bytes = (int64_t)sizeof *nodes->label;
   if (nodes->has_label) TRY(memory_grow(&nodes->label, nodes->first * bytes, room * bytes, "labels"));
+  if (nodes->labels)
+    TRY(memory_grow(&nodes->bits, nodes->first * nodes->labels, room * nodes->labels, "labels"));
   nodes->room = room;
   return OK;
 }
@@ -156,6 +183,20 @@ static int take_part(const struct text *text, const char *column, const char *ce
   return OK;
 }
 
+/* A class of a node, or a label that it has or has not. */
+static int take_label(struct nodes *nodes, const struct text *text, int64_t c, char *cell, int64_t v) {
+  const char *name = nodes->table.head.name[c];
+  char quote[CSV_QUOTE], found[CSV_QUOTE];
+  if (nodes->labels == 0)
+    return cell[strspn(cell, " ")]
+               ? take_text(text, name, cell, DATASET_CLASS_NAME, 1, &nodes->row[v - nodes->first].label)
+               : OK;
+  if (strcmp(cell, "0") != 0 && strcmp(cell, "1") != 0)
+    TEXT_FAIL(text, "column %s: expected 0 or 1, found %s", csv_quote(name, quote), csv_quote(cell, found));
+  nodes->bits[v * nodes->labels + nodes->table.column[c].place] = *cell == '1';
+  return OK;
+}
+
 static int take_node(void *context, const struct text *text, char *at, int64_t v) {
   struct nodes *nodes = context;
   const struct table *table = &nodes->table;
@@ -168,11 +209,10 @@ static int take_node(void *context, const struct text *text, char *at, int64_t v
     char *cell;
     TRY(table_cell(table, text, c, &at, &cell));
     if (column->role == ROLE_ID) TRY(take_text(text, name, cell, DATASET_ID, 0, &row->id));
-    if (column->role == ROLE_LABEL && cell[strspn(cell, " ")])
-      TRY(take_text(text, name, cell, DATASET_CLASS_NAME, 1, &row->label));
+    if (column->role == ROLE_LABEL) TRY(take_label(nodes, text, c, cell, v));
     if (column->role == ROLE_SPLIT) TRY(take_part(text, name, cell, &nodes->part[v]));
     if (column->role == ROLE_FEATURE)
-      TRY(csv_number(text, name, cell, &source->feature[v * nodes->features + column->feature]));
+      TRY(csv_number(text, name, cell, &source->feature[v * nodes->features + column->place]));
   }
   return table_end_row(table, text, at);
 }
@@ -209,12 +249,25 @@ static int name_block(void *context, const struct text *text, int64_t rows) {
   return OK;
 }
 
+static int keep_labels(struct nodes *nodes) {
+  struct dataset_source *source = &nodes->import->source;
+  if (nodes->has_label)
+    return import_label_texts(nodes->import, nodes->label, nodes->rows, nodes->import->options->input);
+  if (nodes->labels == 0) return OK;
+  import_drop_labels(source);
+  source->labels = nodes->bits;
+  nodes->bits = NULL;
+  source->classes = nodes->labels;
+  source->task = TASK_MULTILABEL;
+  return texts_list(&nodes->import->labels, NULL, source->classes, &source->names.class_name);
+}
+
 static int keep_nodes(struct nodes *nodes) {
   struct import *import = nodes->import;
   const char *path = import->options->input;
   if (nodes->rows == 0) FAIL(BAD_INPUT, "%s: holds no nodes: there is nothing behind its first line", path);
   import->edges.nodes = nodes->rows;
-  if (nodes->has_label) TRY(import_label_texts(import, nodes->label, nodes->rows, path));
+  TRY(keep_labels(nodes));
   if (!nodes->has_split) return OK;
   TRY(splits_new(&import->source, 1));
   return splits_list(&import->source, 0, nodes->part, nodes->rows);

@@ -62,6 +62,24 @@ static char *written_with(const char *text, char separator, const char *end) {
   return made;
 }
 
+/* A name with a comma in it is that of one column, where there is such a column. */
+TEST(several_labels_a_node) {
+  struct import import;
+  synthetic_text("nodes", "id,\"q, r\",x,p\n7,0,5,1\n8,1,6,0\n9,1,7,1\n");
+  synthetic_text("edges", "a,b\n7,8\n");
+  struct import_options options = table_options("nodes", "edges");
+  options.column.label = "p,\"q, r\"";
+  options.features = "x";
+  assert_ok(import_read(&import, &options));
+  assert_int_equal(import.source.task, TASK_MULTILABEL);
+  assert_int_equal(import.source.classes, 2);
+  assert_memory_equal(import.source.labels, ((const uint8_t[]){1, 0, 0, 1, 1, 1}), 6);
+  assert_string_equal(import.source.names.class_name[0], "p");
+  assert_string_equal(import.source.names.class_name[1], "q, r");
+  assert_memory_equal(import.source.feature, ((const float[]){5, 6, 7}), 3 * sizeof(float));
+  import_free(&import);
+}
+
 TEST(tables_are_read_in_each_wrapping) {
   static const struct {
     char separator;
@@ -207,6 +225,15 @@ TEST(what_is_wrong_names_file_and_line) {
        {.label = "x"},
        "x",
        NULL},
+      {"id,p,q\n1,0,1\n2,1,yes\n",
+       "a,b\n",
+       "nodes:3: column \"q\": expected 0 or 1, found \"yes\"",
+       {.label = "p,q"},
+       NULL,
+       NULL},
+      {"id,p,q\n1,0,\n", "a,b\n", "column \"q\": expected 0 or 1, found \"\"", {.label = "p,q"}, NULL, NULL},
+      {"id,p\n1,0\n", "a,b\n", "nodes:1: --label: no column \"q\" among", {.label = "p,q"}, NULL, NULL},
+      {"id,p\n1,0\n", "a,b\n", "column \"p\" stands for two things", {.label = "p,p"}, NULL, NULL},
       {"id,x\n1,2\n", "a,b\n", "nodes:1: --features: no column \"y\" among \"id\", \"x\"", {0}, "x,y", NULL},
       {"id,x\n1,2\n", "a,b\n", "nodes:1: --split: no column \"parts\" among", {0}, NULL, "parts"},
       {"id\nx\ny\n\nx\n", "a,b\n", "nodes:5: id \"x\" is that of line 2, too", {0}, NULL, NULL},

@@ -72,6 +72,14 @@ done
 must_run 1 run.toml --predict run/best.h5 --out named.h5
 for name in round 'a ring, "odd"' 'n, 500' class_names; do grep -aqF "$name" named.h5 || fail "named.h5 lacks $name"; done
 
+# Several labels a node, by the names of their columns.
+{ echo 'id,even,"a, third",x,part' && awk -F, '{ print $1 "," ($1 % 2 ? 0 : 1) "," ($1 % 3 ? 0 : 1) "," $1 % 2 "," (NR % 2 ? "train" : NR % 4 ? "val" : "test") }' ids.txt; } >several.csv
+works gnndata import table several.csv edges.csv.gz several.h5 --from from --to to --label 'even,"a, third"' --features x --split part --undirected
+works gnndata check several.h5
+must_run 2 run.toml --set dataset.path=several.h5 --set log.dir=several
+must_run 1 run.toml --set dataset.path=several.h5 --set log.dir=several --predict several/best.h5 --out several.out.csv
+[[ $(head -1 several.out.csv) == 'id,even,"a, third",logit_0,logit_1' ]] || fail "another head: $(head -1 several.out.csv)"
+
 # What is wrong is one sentence, and nothing is left behind.
 refuses 'expected table NODES EDGES OUT.h5, found 3 of them' nodes.csv out.h5
 refuses 'one argument too many; expected table NODES EDGES OUT.h5' nodes.csv edges.csv.gz out.h5 more
