@@ -28,13 +28,38 @@ struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, con
                               .start = cost_rows_start(c)};
 }
 
+/* The regression's weights at the widths of the tables of rates, of bf16 and of floats. */
+static const double selector_bias[][COST_WIDTHS] = {{9.49, 18.5, 11.4, 11.4, 11.4},
+                                                    {5.05, 10.6, 6.01, 10.5, 10.5}};
+static const double selector_sparsity[][COST_WIDTHS] = {{-17.1, -30.7, -20.3, -20.7, -20.7},
+                                                        {-11.9, -20.6, -14.4, -20.1, -20.1}};
+static const double selector_columns[][COST_WIDTHS] = {{7.12, 7.22, 4.52, 6.21, 6.21},
+                                                       {5.56, 7.06, 5.41, 5.3, 5.3}};
+
+struct window_rule cost_selector_rule(const struct cost_case *c, int64_t cols, const struct choice *choice) {
+  const enum cost_element e = cost_element_of(c);
+  const double width = (double)c->width;
+  struct window_rule rule = cost_window_rule(c, cols, choice);
+  rule.learned = 1;
+  rule.bias = cost_at_width(selector_bias[e], width);
+  rule.sparsity = cost_at_width(selector_sparsity[e], width);
+  rule.columns = cost_at_width(selector_columns[e], width);
+  return rule;
+}
+
 int cost_windows_replace(const struct choice *tiles, const struct window_choice *beside,
                          const struct choice *gather, const struct window_choice *instead) {
   return instead->windows > 0 &&
          gather->seconds * (1 + BEYOND_TILES) + instead->seconds < tiles->seconds + beside->seconds;
 }
 
+static int is_selected(const struct window_rule *rule, double arcs, double columns) {
+  const double sparsity = 1 - arcs / (CONDENSED_ROWS * columns);
+  return rule->bias + rule->sparsity * sparsity + rule->columns * fmin(columns, 1000) / 1000 > 0;
+}
+
 int cost_window(const struct window_rule *rule, double arcs, double columns) {
+  if (rule->learned) return is_selected(rule, arcs, columns);
   double blocks = ceil(columns / CONDENSED_COLS);
   return arcs * rule->arc > blocks * rule->block + rule->window;
 }
@@ -116,13 +141,17 @@ static struct window_choice price(const struct window_rule *rule, const struct c
   return choice;
 }
 
-struct window_choice cost_windows(const struct window_rule *rule, const struct condensing *c) {
+struct window_choice cost_windows_taken(const struct window_rule *rule, const struct condensing *c) {
   struct window_choice choice = {0};
   FOR_BINS(c, o, s) {
     struct mean mean = mean_of(c, o, s);
     if (cost_window(rule, mean.arcs, mean.columns)) take_bin(&choice, c, o, s);
   }
-  choice = price(rule, c, choice);
+  return price(rule, c, choice);
+}
+
+struct window_choice cost_windows(const struct window_rule *rule, const struct condensing *c) {
+  const struct window_choice choice = cost_windows_taken(rule, c);
   return -choice.seconds > rule->margin * 1e-12 ? choice : (struct window_choice){0};
 }
 

@@ -18,11 +18,19 @@ enum { CONDENSED_ROWS = 16, CONDENSED_COLS = 16 };
 struct window_rule {
   double arc, block, window, once, chain, margin;
   double all, start;
+  /* learned: a window is taken where bias + sparsity s + columns c is above 0, s the share of zeros once it
+   * is condensed, c its distinct columns in thousands and at most 1; prices are as above. */
+  int learned;
+  double bias, sparsity, columns;
 };
 
 /* The rule of a product with X of `cols` rows for the arcs that `choice` gathers: those of them that are near
  * are saved. block 0: the device has no such windows. */
 struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, const struct choice *choice);
+
+/* The same prices, with the choice that HC-SpMM makes (Li et al., ICDE 2025): by a logistic regression, here
+ * fitted to which of the two was faster on an H100, for windows of known sparsity and columns. */
+struct window_rule cost_selector_rule(const struct cost_case *c, int64_t cols, const struct choice *choice);
 
 /* The rule that takes every window that has an arc. */
 extern const struct window_rule window_rule_all;
@@ -65,6 +73,8 @@ double cost_product_seconds(const struct cost_case *c, const struct density *den
 
 /* Every window that the rule takes, or none where they save too little. */
 struct window_choice cost_windows(const struct window_rule *rule, const struct condensing *condensing);
+/* Every window that it takes, whatever that saves. */
+struct window_choice cost_windows_taken(const struct window_rule *rule, const struct condensing *condensing);
 /* All of them. */
 struct window_choice cost_windows_all(const struct window_rule *rule, const struct condensing *condensing);
 

@@ -44,6 +44,20 @@ static int divide(const struct kernels *k, const struct csr *m, const struct cos
   return OK;
 }
 
+/* Those that the setting forces, whatever they save. */
+static int force_windows(const struct kernels *k, const struct csr *m, const struct cost_case *c,
+                         enum layout_tiers tiers, struct simulated_layout *layout) {
+  const struct choice gather = cost_divided(c, &layout->density, TILE_CELLS + 1);
+  const struct window_rule prices = cost_window_rule(c, m->cols, &gather),
+                           selector = cost_selector_rule(c, m->cols, &gather);
+  static struct condensing condensing; /* large */
+  if (prices.block == 0) return OK;
+  TRY(condensed_count(m, TILE_CELLS + 1, 1 + m->nnz / SAMPLE, k->device->threads, &condensing));
+  layout->windows = tiers == LAYOUT_SELECTOR ? cost_windows_taken(&selector, &condensing)
+                                             : cost_windows_all(&prices, &condensing);
+  return OK;
+}
+
 static int count(const struct kernels *k, const struct layout_plan *plan, struct simulated_layout *layout) {
   const struct csr *m = layout->base.csr;
   const struct row_segments_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams, 0};
@@ -53,6 +67,8 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
                               layout->rows};
   TRY(tiles_density(m, k->device->threads, &layout->density));
   if (plan->tiers == LAYOUT_AUTO && m->nnz > 0) TRY(divide(k, m, &c, layout, &choice));
+  if ((plan->tiers == LAYOUT_WINDOWS || plan->tiers == LAYOUT_SELECTOR) && m->nnz > 0)
+    TRY(force_windows(k, m, &c, plan->tiers, layout));
   if (plan->tiers == LAYOUT_TILES) choice = cost_divided(&c, &layout->density, cost_tile_least(&c, m->cols));
   if (plan->tiers == LAYOUT_TILES_ALL) choice = cost_divided(&c, &layout->density, 1);
   layout->base.least = choice.tile_arcs_least;

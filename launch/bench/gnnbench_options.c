@@ -47,13 +47,13 @@ static int precision(void *of, const struct option *known, char *text) {
 
 static int tiers(void *of, const struct option *known, char *text) {
   struct bench_options *options = of;
-  static const char *const names[] = {"auto", "gather", "tiles", "windows"};
-  for (int i = 0; i < 4; i++) {
+  static const char *const names[] = {"auto", "gather", "tiles", "windows", "selector"};
+  for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
     if (strcmp(text, names[i]) != 0) continue;
     options->sparse.tiers = (enum layout_tiers)i;
     return OK;
   }
-  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows", known->name, text);
+  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows, selector", known->name, text);
 }
 
 static int setting(void *of, const struct option *known, char *text) {
@@ -92,7 +92,7 @@ static const struct option table[] = {
     {"width", "W,...", "columns of the dense matrix (32,64,128,256)", OPTION_READ, 0, 1, 1 << 20, widths, BENCH_HYPER, NULL},
     {"nodes", "N", "rows (100000)", OPTION_WHOLE, AT(nodes), 1, INT32_MAX, NULL, OF_KERNELS & ~BENCH_HYPER, NULL},
     {"degree", "D", "neighbours of a row (20)", OPTION_WHOLE, AT(degree), 0, 1 << 20, NULL, OF_GRAPHS, NULL},
-    {"layout", "auto|gather|tiles|windows", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
+    {"layout", "auto|gather|tiles|windows|selector", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
     {"all", NULL, "each graph, width and precision by every tier alone and as chosen", OPTION_FLAG, AT(sparse.all), 0, 0, NULL, BENCH_SPMM, NULL},
     {"ablate", NULL, "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends", OPTION_FLAG, AT(sparse.ablate), 0, 0, NULL, BENCH_SPMM, NULL},
     {"graph", "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, cliques, small ones as hubs-300k-16 (even, near or hubs; 10k, 30k, 100k,\n                         300k or 1m arcs; degree 4, 16 or 64), or datasets (all made ones)", OPTION_READ, 0, 0, 0, graphs, BENCH_SPMM, NULL},
@@ -124,10 +124,10 @@ static const char *const notes[] = {
         "double reference on the same (rounded) numbers over its largest value, on up to 1000 rows. Beside it: the\n"
         "other library's fastest fp32 CSR algorithm, preprocessing done; with --scaled it multiplies the matrix written\n"
         "out, self loops and values included.\n"
-        "--all: ms by the gather, tiles, condensed windows and auto, and as the model predicts for auto; shares of the\n"
-        "arcs in tiles and condensed windows; ms of making auto's layout; the error; the other library. Then a\n"
-        "line a precision: how far auto is above the fastest tier, and in how many cases within 3%, above 10%; and how\n"
-        "far off predictions are.\n",
+        "--all: ms by the gather, tiles, condensed windows, those that the selector takes, and auto, and as the model\n"
+        "predicts for auto; shares of the arcs in tiles and condensed windows; ms of making auto's layout; the error;\n"
+        "the other library. Then a line a precision: how far auto is above the fastest tier, and in how many cases\n"
+        "within 3%, above 10%; and how far off predictions are.\n",
     [BENCH_CALIBRATE] =
         "Times products of the made graphs of spmm --all by each tier and fits the constants of the cost model to them\n"
         "by least squares; those of tiles and of arcs with weights come from made matrices of known density, those of\n"

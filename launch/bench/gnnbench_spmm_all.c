@@ -7,8 +7,9 @@
 #include "launch/bench/bench.h"
 #include "runtime/profile/profile.h"
 
-enum { GATHER, TILES, WINDOWS, AUTO, TIERS, SAMPLE = 200 /* rows checked */ };
-static const enum layout_tiers tiers[TIERS] = {LAYOUT_GATHER, LAYOUT_TILES, LAYOUT_WINDOWS, LAYOUT_AUTO};
+enum { GATHER, TILES, WINDOWS, SELECTOR, AUTO, TIERS, SAMPLE = 200 /* rows checked */ };
+static const enum layout_tiers tiers[TIERS] = {LAYOUT_GATHER, LAYOUT_TILES, LAYOUT_WINDOWS, LAYOUT_SELECTOR,
+                                               LAYOUT_AUTO};
 
 /* One line of the table. */
 struct line {
@@ -81,7 +82,8 @@ static int measure_layout(struct bench *bench, struct all *all, int t, struct li
 }
 
 static int are_equal(const struct layout *a, const struct layout *b) {
-  return a->tile_entries == b->tile_entries && a->windows == b->windows;
+  return a->tile_entries == b->tile_entries && a->windows == b->windows &&
+         a->window_blocks == b->window_blocks && a->window_entries == b->window_entries;
 }
 
 /* A layout that is equal to one before it takes its time. */
@@ -120,15 +122,16 @@ static void predict(struct bench *bench, struct all *all, struct line *line) {
 static void print_json(const struct line *line) {
   printf("{\"op\": \"spmm all\", \"graph\": \"%s\", \"precision\": \"%s\", \"width\": %lld, \"gather_ms\": "
          "%.6g, "
-         "\"tiles_ms\": %.6g, \"windows_ms\": %.6g, \"auto_ms\": %.6g, \"predicted_ms\": %.6g, "
+         "\"tiles_ms\": %.6g, \"windows_ms\": %.6g, \"selector_ms\": %.6g, \"auto_ms\": %.6g, "
+         "\"predicted_ms\": %.6g, "
          "\"predicted_gather_ms\": %.6g, \"in_tiles\": %.4g, \"in_windows\": %.4g, \"making_ms\": %.4g, "
          "\"copying_ms\": %.4g, \"making_windows_ms\": %.4g, "
          "\"peer_ms\": %.6g, "
          "\"peer_ratio\": %.4g, \"error\": %.3g}\n",
          line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER],
-         line->ms[TILES], line->ms[WINDOWS], line->ms[AUTO], line->predicted, line->predicted_gather,
-         line->in_tiles, line->in_windows, line->making[AUTO], line->copying, line->making[WINDOWS],
-         line->peer, line->peer / line->ms[AUTO], line->error);
+         line->ms[TILES], line->ms[WINDOWS], line->ms[SELECTOR], line->ms[AUTO], line->predicted,
+         line->predicted_gather, line->in_tiles, line->in_windows, line->making[AUTO], line->copying,
+         line->making[WINDOWS], line->peer, line->peer / line->ms[AUTO], line->error);
 }
 
 static void print_line(const struct bench *bench, const struct line *line) {
@@ -137,11 +140,12 @@ static void print_line(const struct bench *bench, const struct line *line) {
     print_json(line);
   } else {
     if (line->peer > 0) snprintf(peer, sizeof peer, "%.4f %6.2f", line->peer, line->peer / line->ms[AUTO]);
-    printf("%-16s %-5s %5lld %8.4f %8.4f %8.4f %8.4f %8.4f %5.1f%% %5.1f%% %7.1f %6.1f %8.1e "
+    printf("%-16s %-5s %5lld %8.4f %8.4f %8.4f %8.4f %8.4f %8.4f %5.1f%% %5.1f%% %7.1f %6.1f %8.1e "
            "%15s\n",
            line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER],
-           line->ms[TILES], line->ms[WINDOWS], line->ms[AUTO], line->predicted, 100 * line->in_tiles,
-           100 * line->in_windows, line->making[AUTO], line->copying, line->error, peer);
+           line->ms[TILES], line->ms[WINDOWS], line->ms[SELECTOR], line->ms[AUTO], line->predicted,
+           100 * line->in_tiles, 100 * line->in_windows, line->making[AUTO], line->copying, line->error,
+           peer);
   }
   fflush(stdout);
 }
@@ -247,8 +251,9 @@ int gnnbench_spmm_all(struct bench *bench) {
   const char *graph;
   TRY(bench_array(bench, &all.line, BENCH_GRAPHS * BENCH_WIDTHS * 8));
   if (!options->json)
-    printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %7s %6s %8s %15s\n", "graph", "", "width", "gather",
-           "tiles", "windows", "auto", "model", "tiles", "wind.", "made", "copied", "error", "beside");
+    printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %8s %6s %6s %7s %6s %8s %15s\n", "graph", "", "width",
+           "gather", "tiles", "windows", "selector", "auto", "model", "tiles", "wind.", "made", "copied",
+           "error", "beside");
   for (int g = 0, first = bench->owned_count; (graph = bench_graph_name(options, g)); g++) {
     int code = measure_graph(bench, &all, graph);
     for (int t = 0; t < TIERS; t++) layout_free(&bench->kernels, all.layout[t]);

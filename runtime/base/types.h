@@ -21,6 +21,7 @@ enum layout_tiers {
   LAYOUT_GATHER,
   LAYOUT_TILES,
   LAYOUT_WINDOWS,
+  LAYOUT_SELECTOR,        /* windows that a regression takes, and the gather */
   LAYOUT_GATHER_IN_ORDER, /* these two are no settings, but for measurements: rows not sorted inside windows,
                            */
   LAYOUT_TILES_ALL        /* and whatever has an entry is a tile */

@@ -85,7 +85,7 @@ gatv2)
 max) repeats max --set model.type=sage --set model.aggregator=max ;;
 weighted)
   make_weighted
-  for tier in tiles windows; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
+  for tier in tiles windows selector; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
   ;;
 graphs)
   make_graphs

@@ -41,8 +41,9 @@ int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct l
                           struct tile_lists *tiles, struct window_rule *rule, int *wanted) {
   *wanted = 0;
   if (m->nnz == 0 || !cuda_has_condensed()) return OK;
-  *rule = window_rule_all;
-  *wanted = plan->tiers == LAYOUT_WINDOWS;
+  *rule = plan->tiers == LAYOUT_SELECTOR ? cost_selector_rule(&tiles->product, m->cols, &tiles->choice)
+                                         : window_rule_all;
+  *wanted = plan->tiers == LAYOUT_WINDOWS || plan->tiers == LAYOUT_SELECTOR;
   return plan->tiers == LAYOUT_AUTO ? choose_windows(k, m, tiles, rule, wanted) : OK;
 }
 

@@ -234,3 +234,21 @@ TEST(windows_are_taken_where_they_save) {
   rule = cost_window_rule(&c, 200000, &near);
   assert_false(cost_window(&rule, 16 * 200, 200));
 }
+
+/* HC-SpMM's choice: few columns that are dense, and many that need not be. */
+TEST(a_regression_takes_dense_windows) {
+  const struct cost_case c = {&cost_model_h100, PRECISION_BF16, 64, 0, {0}};
+  const struct choice gather = {.near_arcs = 1e6, .gather_seconds = 1e-3, .tile_arcs_least = TILE_CELLS + 1};
+  const struct window_rule rule = cost_selector_rule(&c, 100000, &gather);
+  static struct condensing windows;
+  for (int columns = 16; columns <= 4096; columns *= 2) {
+    int64_t least = CONDENSED_ROWS * (int64_t)columns;
+    while (least > 0 && cost_window(&rule, (double)least, columns)) least--;
+    const double density = (double)(least + 1) / CONDENSED_ROWS / columns,
+                 expected = (30.7 - 18.5 - 7.22 * fmin(columns, 1000) / 1000) / 30.7;
+    assert_true(fabs(density - expected) < 1.01 / CONDENSED_ROWS / columns);
+  }
+  condensing_window(&windows, 16 * 20, 32, 4);                                       /* .63 */
+  condensing_window(&windows, 16 * 4, 32, 4);                                        /* .13 */
+  assert_int_equal(cost_windows_taken(&rule, &windows).windows, llround(1e6 / 384)); /* for all arcs */
+}

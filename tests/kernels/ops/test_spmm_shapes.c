@@ -9,6 +9,7 @@
 static const struct layout_plan plans[] = {{.tiers = LAYOUT_GATHER, .width = 64},
                                            {.tiers = LAYOUT_TILES, .width = 64},
                                            {.tiers = LAYOUT_WINDOWS, .width = 64},
+                                           {.tiers = LAYOUT_SELECTOR, .width = 64},
                                            {.tiers = LAYOUT_AUTO, .width = 64}};
 
 /* Plans that lead to different layouts: the processor gathers in any. */

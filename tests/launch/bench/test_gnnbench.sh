@@ -112,7 +112,7 @@ sed -i '/spmm choice/d' out.txt
 (($(wc -l <out.txt) == 2)) || fail "lines of --all"
 below 1e-5 error
 # The processor has one tier: each column shows its time, and nothing lies in another.
-(($(grep -cE '"gather_ms": ([0-9.e-]+), "tiles_ms": \1, "windows_ms": \1, "auto_ms": \1, .*"in_tiles": 0, "in_windows": 0,' out.txt) == 2)) ||
+(($(grep -cE '"gather_ms": ([0-9.e-]+), "tiles_ms": \1, "windows_ms": \1, "selector_ms": \1, "auto_ms": \1, .*"in_tiles": 0, "in_windows": 0,' out.txt) == 2)) ||
   fail "a choice of tiers on a device that has one"
 prints '^fp32: auto above the fastest tier by 0\.0% at most, above the gather by 0\.0%;' spmm --all --graph made.h5 --reps 1 --threads 2
 gnnbench spmm --ablate --graph made.h5 --width 16 --reps 1 --threads 2 --json >out.txt
