@@ -265,15 +265,22 @@ int model_save(struct model *model, struct run *run, int saving) {
   return measure(model, run);
 }
 
+/* Of the buffers what is written while the first aggregate is made: itself, and rows of a halo on their way.
+ */
+static int64_t written_at_once(const struct model *model, const struct value *aggregate) {
+  const struct propagation *p = &model->propagation;
+  const int64_t panel = tensor_stride(p->tail.dtype, panel_width(model)) * dtype_bytes(p->tail.dtype);
+  return aggregate->rows * aggregate->stride * dtype_bytes(aggregate->dtype) +
+         (p->packed.rows + p->tail.rows) * panel;
+}
+
 /* Bytes of features that are given back after their aggregate is there, before the other buffers are written.
  */
 static int64_t replaced_features(const struct model *model, int64_t buffers) {
   const struct step *once = hoisted(&model->program);
   if (!once || !model->features.borrowed || !model->features.once) return 0;
-  struct value aggregate = model->program.value[once->out[0]];
-  int64_t features = tensor_bytes(model->features.dense);
-  int64_t later = buffers - aggregate.rows * aggregate.stride * dtype_bytes(aggregate.dtype);
-  return smaller(features, later);
+  const int64_t later = buffers - written_at_once(model, &model->program.value[once->out[0]]);
+  return larger(0, smaller(tensor_bytes(model->features.dense), later));
 }
 
 int64_t model_bytes(const struct model *model) {
