@@ -76,6 +76,18 @@ def check_training_mode(net, data):
     assert all(p.grad is not None for p in net.parameters())
 
 
+def check_weights(net, data):
+    """Where weights have gradients the matrix is another one, and does the same, there and back."""
+    edges, found = torch.from_numpy(data.edge_index), []
+    for learns in (False, True):
+        x, weight = torch.from_numpy(data.features.copy()).requires_grad_(), torch.from_numpy(data.weights.copy()).requires_grad_(learns)
+        out = net(x, edges, weight)
+        out.square().sum().backward()
+        assert (weight.grad is not None) == learns
+        found.append((out, x.grad))
+    assert all(torch.allclose(one, other, rtol=1e-4, atol=1e-5) for one, other in zip(*found))
+
+
 def compare(kind, data, model):
     run = gnntrain.train({"dataset.path": f"{kind}.h5", **settings_of(model)}, out="run")
     run.wait()
@@ -93,6 +105,8 @@ def compare(kind, data, model):
             refused("no use for edge weights", net, torch.zeros(1, 6), torch.zeros((2, 1), dtype=torch.int64), torch.ones(1))
         if kind != "weighted":
             check_training_mode(net, data)
+        elif name == "torch" and "gin" not in model:
+            check_weights(net, data)
 
 
 def check_refusals():
