@@ -10,7 +10,6 @@ from spack.package import *
 class Gnntrain(CMakePackage, CudaPackage):
     """Trains graph neural networks on whole graphs, without sampling, on any number of ranks and GPUs."""
 
-
     version("0.2.0")
 
     variant("scotch", default=False, description="Partitions by PT-Scotch as well, a yardstick")
