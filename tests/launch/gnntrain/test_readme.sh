@@ -7,6 +7,16 @@ gnntrain --help >help.txt
 
 lines=$(wc -l <"$GNNTRAIN_SOURCE/README.md")
 ((lines <= 150)) || fail "the README has $lines lines; at most 150 are allowed"
+
+# Nobody reads a sentence twice; the check sees a long one.
+if command -v python3 >/dev/null; then
+  pages=("$GNNTRAIN_SOURCE"/{README,docs/*,docs/decisions/*,docs/results/*}.md)
+  works python3 "$GNNTRAIN_SOURCE/tests/launch/check_sentences.py" "${pages[@]}"
+  [[ ! -s out.txt ]] || fail "sentences of more than 35 words: $(head -n 5 out.txt)"
+  { echo '- Short. ' && printf 'word %.0s' {1..36} && echo '[end](page.md).'; } >long.md
+  works python3 "$GNNTRAIN_SOURCE/tests/launch/check_sentences.py" long.md
+  says '^long.md: 37 words: word '
+fi
 for option in $(grep -oE '^  --[a-z-]+' help.txt); do
   grep -qe "$option" "$docs/running.md" "$docs/performance.md" || fail "docs/running.md lacks $option"
 done
