@@ -185,9 +185,14 @@ static int make_shard(struct job *job) {
   return OK;
 }
 
+/* What was cut: of a hypergraph its expansion. */
+static const struct partition *made_of(const struct job *job) {
+  return job->hypergraph ? &job->expansion : &job->partition;
+}
+
 /* Where nothing was kept. */
 static int64_t making_bytes(const struct job *job) {
-  const struct partition *made = job->hypergraph ? &job->expansion : &job->partition;
+  const struct partition *made = made_of(job);
   return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.rank, job->comm.size,
                                 made);
 }
@@ -197,6 +202,7 @@ static void add_training(struct job *job) {
       .graph = shard_bytes(&job->shard),
       .owners = owner_bytes(job),
       .making = making_bytes(job),
+      .made = job->comm.rank == 0 ? made_of(job)->memory : 0,
       .building = shard_build_bytes(&job->shard, job->dataset.edges, job->comm.size)};
   footprint_add_training(&job->footprint, &job->trainer, &job->run, &stages);
 }
