@@ -49,9 +49,9 @@ int state_write(struct state *state, const struct model *model, struct run *run,
 /* What a state is read for: to train on from it, to look at what its weights do, or to copy its best. */
 enum state_use { STATE_RESUME, STATE_EVALUATE, STATE_COPY };
 /* Reads on every rank; results of earlier runs only to train on. Errors: BAD_INPUT for what no training
- * writes (see state_check.h); for another model or graph; to train on also for other features, labels or
- * splits, for best weights alone and for a run that train.runs does not have. Else they and other changed
- * settings are noted, but not for a copy. */
+ * writes (see state_check.h); for another model, or one of other shapes; to train on also for another graph,
+ * other features, labels or splits, for best weights alone and for a run that train.runs does not have. Else
+ * they and other changed settings are noted, but not for a copy. */
 int state_read(struct state *state, const struct model *model, struct run *run, const char *path,
                enum state_use use);
 /* The run and epoch of a state's file. On one rank. */

@@ -179,7 +179,21 @@ static void on_difference(const char *key, const char *was, const char *is, void
   if (difference->code == OK) difference->code = note_difference(difference, key, was, is);
 }
 
-/* The graph is the same. Training goes on with the same data only; weights may be tried on other data. */
+/* Training goes on with the same graph only; weights may be tried on another one, of as many features and
+ * classes, as one that has got new nodes. *is_same: what it is. */
+static int check_graph(const struct manifest *m, const struct run *run, const char *path, enum state_use use,
+                       int *is_same) {
+  char hash[HASH];
+  hash_text(run->dataset_hash, hash);
+  *is_same = strcmp(hash, m->hash) == 0;
+  if (!*is_same && use != STATE_EVALUATE)
+    FAIL(BAD_INPUT, "%s: was trained on another dataset than %s (hash %s, not %s)", path,
+         run->config->dataset.path, m->hash, hash);
+  if (!*is_same) log_info("note: %s was trained on another graph than %s", path, run->config->dataset.path);
+  return OK;
+}
+
+/* Likewise of one graph with other data. */
 static int check_data(const struct manifest *m, const struct run *run, const char *path, enum state_use use) {
   static const char *const name[] = {"features", "labels", "splits"};
   char hash[HASH];
@@ -211,17 +225,14 @@ static int check_head(const struct manifest *m, const struct state *state, struc
 
 static int check_origin(const struct manifest *m, const struct state *state, const struct run *run,
                         const char *path, enum state_use use) {
-  char hash[HASH];
-  hash_text(run->dataset_hash, hash);
+  int is_same;
   FREED struct config *old = NULL;
   TRY(memory_arrays("the checkpoint's configuration", ROOM(&old, 1)));
   struct difference difference = {path, run, state->run, use, check_head(m, state, old, path)};
   if (difference.code == OK) config_compare(old, run->config, on_difference, &difference);
   TRY(difference.code);
-  if (strcmp(hash, m->hash) != 0)
-    FAIL(BAD_INPUT, "%s: was trained on another dataset than %s (hash %s, not %s)", path,
-         run->config->dataset.path, m->hash, hash);
-  return check_data(m, run, path, use);
+  TRY(check_graph(m, run, path, use, &is_same));
+  return is_same ? check_data(m, run, path, use) : OK;
 }
 
 /* Older programs did not say that they wrote the best weights in place of the latest. */

@@ -36,6 +36,27 @@ for kind in features labels splits; do
   must_run 1 run.toml --set dataset.path=$kind.h5 --predict run/best.h5 --out predictions.h5
 done
 
+# Weights serve on a graph with new nodes: those that these do not touch get the logits that they had. Not with other features
+# or classes, and training does not go on there.
+{ cat ring.txt && for ((i = 0; i < 10; i++)); do echo "$((60 + i)) $((60 + (i + 1) % 10))"; done; } >more.txt
+{ cat features.csv && for ((i = 0; i < 10; i++)); do echo "0.$i,0.5"; done; } >more.csv
+{ cat labels.txt && for ((i = 0; i < 10; i++)); do echo -1; done; } >more_labels.txt
+works gnndata import edgelist more.txt more.h5 --undirected --features more.csv --labels more_labels.txt --split random:0.5,0.25
+must_run 2 run.toml --set dataset.path=first.h5 --predict run/best.h5 --out before.csv
+for ranks in 1 2; do
+  must_run $ranks run.toml --set dataset.path=more.h5 --predict run/best.h5 --out after.csv
+  says '^note: run/best.h5 was trained on another graph than more.h5$'
+  [[ $(wc -l <after.csv) == 71 ]] || fail "after.csv has $(wc -l <after.csv) lines"
+  paste -d , before.csv <(head -n 61 after.csv) | awk -F , 'NR > 1 {
+    for (i = 3; i <= 4; i++) { d = $i - $(i + 4); if (d > 1e-5 || d < -1e-5) exit 1 }
+    if ($1 != $5 || $2 != $6) exit 1 }' || fail "logits of old nodes are others on $ranks rank(s)"
+done
+must_run 2 run.toml --set dataset.path=more.h5 --eval run/best.h5
+refuses 'was trained on another dataset than more\.h5' --set dataset.path=more.h5 --resume --epochs 9
+awk -F , '{ print $0 ",1" }' features.csv >three.csv
+make three three.csv labels.txt random:0.5,0.25
+refuses 'layer0.weight: has 2 dimensions, 2 x 8; 3 x 8 is expected' --set dataset.path=three.h5 --predict run/best.h5 --out no.csv
+
 # Sparse features, and those of hypergraphs.
 hyper() {
   gnndata import hypergraph ring.txt "$1.h5" --features "$2" --labels labels.txt --split random:0.5,0.25 \
