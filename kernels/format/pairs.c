@@ -37,7 +37,7 @@ int pairs_init(const struct csr *edges, const struct csr *vertices, struct pairs
   int64_t count = 0, longest = 0, rows = vertices->rows;
   pairs_count(edges, vertices, &count, &longest);
   *pairs = (struct pairs){0};
-  TRY(csr_init(&pairs->csr, rows, rows, count, 0));
+  TRY(csr_init(&pairs->csr, rows, edges->cols, count, 0));
   TRY(memory_arrays("hyperedges of pairs", ROOM(&pairs->edge, count)));
   for (int64_t v = 0; v < rows; v++)
     pairs->csr.start[v + 1] = pairs->csr.start[v] + pairs_of(edges, vertices, v);

@@ -7,8 +7,9 @@
 #include "runtime/base/csr.h"
 
 struct pairs {
-  struct csr csr; /* [vertices, vertices]; columns repeat and ascend only inside a hyperedge */
-  int32_t *edge;  /* [csr.nnz] */
+  struct csr
+      csr;       /* [rows of vertices, columns of edges]; columns repeat and ascend only inside a hyperedge */
+  int32_t *edge; /* [csr.nnz] */
 };
 
 /* How many pairs there are and the most of one vertex. edges and vertices: both views of the incidences. */

@@ -61,7 +61,7 @@ static int may_fuse(const struct kernels *k, const struct incidence *a) {
 
 int incidence_init(struct kernels *k, const struct csr *edges, const struct csr *vertices,
                    const struct layout_plan *plan, enum incidence_form form, struct incidence *incidence) {
-  assert(edges->rows == vertices->cols && edges->cols == vertices->rows && edges->nnz == vertices->nnz);
+  assert(edges->rows == vertices->cols);
   *incidence = (struct incidence){.form = form, .there = shape_of(edges), .back = shape_of(vertices)};
   struct gather_shape *fused = &incidence->fused;
   struct layout_plan streamed = *plan;
@@ -86,21 +86,25 @@ int64_t incidence_workspace(const struct kernels *k, const struct incidence_sum 
   return k->ops->incidence->incidence_workspace ? k->ops->incidence->incidence_workspace(k, op) : 0;
 }
 
+static double entries_of(const struct incidence_sum *op) {
+  return (double)op->a->edges->csr->nnz + (double)op->a->vertices->csr->nnz;
+}
+
 /* A gathered row for each incidence in both steps, the result once. */
 static double sum_bytes(const struct incidence_sum *op) {
-  const struct csr *a = op->a->edges->csr;
   double row = (double)op->y.cols * (double)dtype_bytes(op->x.dtype);
-  return 2 * (double)a->nnz * (4 + row) + (double)op->y.rows * row;
+  return entries_of(op) * (4 + row) + (double)op->y.rows * row;
 }
 
 int op_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
   const struct csr *a = op->a->edges->csr;
+  const int64_t rows = op->a->vertices->csr->rows;
   assert(is_matrix(k, op->x, a->cols, op->y.cols));
-  assert(is_either_matrix(k, op->y, a->cols, op->y.cols) && (op->y.data != op->x.data || a->cols == 0));
-  assert(!op->sums.data || is_real(k, op->sums, a->cols, op->y.cols));
+  assert(is_either_matrix(k, op->y, rows, op->y.cols) && (op->y.data != op->x.data || rows == 0));
+  assert(!op->sums.data || is_real(k, op->sums, rows, op->y.cols));
   assert(!op->kept.data || is_matrix(k, op->kept, a->rows, op->y.cols));
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data));
-  double flops = 4 * (double)a->nnz * (double)op->y.cols;
+  double flops = 2 * entries_of(op) * (double)op->y.cols;
   return RUN_OP(k, "incidence_sum", sum_bytes(op), flops, k->ops->incidence->incidence_sum(k, op));
 }
 

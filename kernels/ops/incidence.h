@@ -6,7 +6,10 @@
  * respect to X is the same operation with r and c exchanged. With t = 1 / size and r = c = degree^-1/2 this
  * is the convolution of Feng et al. 2019, with t = 1 / size alone the means of means. A table keeps the sums
  * of hyperedges wherever it likes, a panel of columns at a time or never (HyperGef: Yu et al., MLSys 2023),
- * unless `kept` asks for them; equal inputs give equal bits whichever it takes. */
+ * unless `kept` asks for them; equal inputs give equal bits whichever it takes.
+ *
+ * The way back may pass fewer vertices than the way there, or more: Y = diag(r) (C diag(t) B^T + diag(s))
+ * diag(c) X, where C has the first rows of B, or B those of C. */
 #ifndef KERNELS_OPS_INCIDENCE_H
 #define KERNELS_OPS_INCIDENCE_H
 
@@ -30,7 +33,7 @@ struct gather_shape {
 /* Both views of B, prepared for the device. */
 struct incidence {
   struct layout *edges;    /* [hyperedges, vertices] */
-  struct layout *vertices; /* [vertices, hyperedges], its transpose */
+  struct layout *vertices; /* [vertices, hyperedges], its transpose; of other vertices, see above */
   enum incidence_form form;
   int64_t panel; /* of steps: bytes of a row that both make before they go on to the next columns, a multiple
                     of 32; 0: all, which is faster and takes more scratch */
@@ -40,8 +43,8 @@ struct incidence {
   int32_t *pair_edge;  /* pairs.edge on the device */
 };
 
-/* edges and vertices must outlive it and not change. plan's width: of the products that it is made for.
- * Errors: FAILED when memory is short; a half-built one may be freed. */
+/* edges and vertices, of the same hyperedges, must outlive it and not change. plan's width: of the products
+ * that it is made for. Errors: FAILED when memory is short; a half-built one may be freed. */
 int incidence_init(struct kernels *k, const struct csr *edges, const struct csr *vertices,
                    const struct layout_plan *plan, enum incidence_form form, struct incidence *incidence);
 void incidence_free(struct kernels *k, struct incidence *incidence);
@@ -49,8 +52,8 @@ void incidence_free(struct kernels *k, struct incidence *incidence);
 /* Whether the fused form is predicted to take less time than two steps, for rows of that many bytes. */
 int incidence_fusing_pays(const struct incidence *a, int64_t row);
 
-/* Rows flagged in `has_halo` keep the bare sum, without r, in `sums`: another part of B adds to it later.
- */
+/* Rows flagged in `has_halo` keep the bare sum, without r, in `sums`: another part of B adds to it later. s
+ * reads x in as many rows as y has, though only the rows of the way there are summed. */
 struct incidence_sum {
   const struct incidence *a;
   struct tensor x;         /* dtype [vertices, width] */

@@ -94,7 +94,7 @@ static int make_star_expansion(struct comm *comm, const struct request *request,
   uint64_t hash;
   TRY(star_expansion_read_block(comm, dataset, block));
   TRY(star_expansion_hash(comm, dataset, block, &hash));
-  TRY(star_expansion_partition(comm, &request->config, dataset, hash, block, (int)request->parts, NULL,
+  TRY(star_expansion_partition(comm, &request->config, dataset, hash, block, NULL, (int)request->parts, NULL,
                                expansion));
   star_expansion_print(expansion, &request->config, dataset->nodes, dataset->incidences);
   say_kept(dataset, expansion);

@@ -7,26 +7,72 @@
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
-static int layouts_init(struct hyper_sums *s, struct run *run, const struct layout_plan *plan) {
-  struct hyper *h = s->hyper;
-  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, plan, INCIDENCE_AUTO, &s->inner));
-  TRY(layout_init(run->kernels, &h->outer_own, plan, &s->outer_own));
-  TRY(layout_init(run->kernels, &h->outer_away, plan, &s->outer_away));
-  TRY(layout_init(run->kernels, &h->partial, plan, &s->partial));
-  return layout_init(run->kernels, &h->rest, plan, &s->rest);
+static int layouts_init(struct hyper_layouts *of, struct run *run, const struct layout_plan *plan,
+                        struct hyper_part *part) {
+  of->part = part;
+  TRY(layout_init(run->kernels, &part->outer_own, plan, &of->outer_own));
+  TRY(layout_init(run->kernels, &part->outer_away, plan, &of->outer_away));
+  TRY(layout_init(run->kernels, &part->partial, plan, &of->partial));
+  return layout_init(run->kernels, &part->rest, plan, &of->rest);
+}
+
+static int way_init(struct direction *d, struct run *run, const struct layout_plan *plan,
+                    const struct hyper_layouts *there, const struct hyper_layouts *back) {
+  d->way.there = there;
+  d->way.back = back;
+  return incidence_init(run->kernels, &there->part->inner_edges, &back->part->inner_vertices, plan,
+                        INCIDENCE_AUTO, &d->way.inner);
+}
+
+static int level_init(struct propagation *p, struct run *run, const struct layout_plan *plan, int i) {
+  struct hyper_level_layouts *level = &p->hyper.level[i];
+  TRY(layouts_init(&level->rows, run, plan, &p->hyper.hyper->level[i].rows));
+  TRY(layouts_init(&level->all, run, plan, &p->hyper.hyper->level[i].all));
+  TRY(way_init(&p->level[i].forward, run, plan, &level->all, &level->rows));
+  return way_init(&p->level[i].backward, run, plan, &level->rows, &level->all);
+}
+
+static int all_layouts_init(struct propagation *p, struct run *run, const struct layout_plan *plan) {
+  struct hyper_sums *s = &p->hyper;
+  TRY(layouts_init(&s->all, run, plan, &s->hyper->all));
+  TRY(way_init(&p->forward, run, plan, &s->all, &s->all));
+  p->backward.way = p->forward.way;
+  p->backward.borrowed = 1;
+  TRY(memory_arrays("layouts of levels", ROOM(&p->level, p->levels), ROOM(&s->level, p->levels)));
+  for (int i = 0; i < p->levels; i++) TRY(level_init(p, run, plan, i));
+  return OK;
 }
 
 static int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const struct layout_plan plan = {.tiers = run->config->runtime.layout, .width = width};
   p->hyper.hyper = &run->shard->hyper;
-  return PROFILE_HOST("layout", layouts_init(&p->hyper, run, &plan));
+  return PROFILE_HOST("layout", all_layouts_init(p, run, &plan));
+}
+
+/* Number i of the parts, NULL behind the last one; and of the ways, of which P^T may be P. */
+static struct hyper_layouts *part_at(const struct propagation *p, int i) {
+  const struct hyper_sums *s = &p->hyper;
+  struct hyper_level_layouts *level = s->level && i <= 2 * p->levels ? s->level + (i - 1) / 2 : NULL;
+  if (i == 0) return (struct hyper_layouts *)&s->all;
+  if (!level) return NULL;
+  return i % 2 == 1 ? &level->rows : &level->all;
+}
+
+static struct direction *way_at(const struct propagation *p, int i) {
+  struct direction_level *level = p->level && i <= 2 * p->levels ? p->level + (i - 1) / 2 : NULL;
+  if (i == 0) return (struct direction *)&p->forward;
+  if (!level) return NULL;
+  return i % 2 == 1 ? &level->forward : &level->backward;
 }
 
 static void hyper_sums_free(struct propagation *p, struct run *run) {
-  struct hyper_sums *s = &p->hyper;
-  struct layout *const layouts[] = {s->outer_own, s->outer_away, s->partial, s->rest};
-  incidence_free(run->kernels, &s->inner);
-  for (int i = 0; i < 4; i++) layout_free(run->kernels, layouts[i]);
+  struct hyper_layouts *of;
+  for (int i = 0; way_at(p, i); i++) incidence_free(run->kernels, &way_at(p, i)->way.inner);
+  for (int i = 0; (of = part_at(p, i)); i++) {
+    struct layout *const layouts[] = {of->outer_own, of->outer_away, of->partial, of->rest};
+    for (int l = 0; l < 4; l++) layout_free(run->kernels, layouts[l]);
+  }
+  free_all(p->level, p->hyper.level);
 }
 
 /* Whether s is not 0 everywhere: a vertex has a hyperedge of its own, or a loop. */
@@ -47,28 +93,42 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
     p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
   if (p->adjacency_norm == ADJACENCY_NORM_HYPER_NORM)
     p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
-  s->edge_scale = arena_take(arena, (edges + hyper_arrivals(s->hyper)) * real);
+  s->edge_scale = arena_take(arena, (edges + hyper_arrivals(s->hyper, &s->hyper->all)) * real);
   if (!s->trains_weights) return;
   s->size_scale = arena_take(arena, edges * real);
   s->edge_row = arena_take(arena, edges * (int64_t)sizeof *s->edge_row);
 }
 
+/* The first rows and columns of a level have the same scales. */
+static void scale_levels(struct propagation *p) {
+  for (int i = 0; i < p->levels; i++) {
+    p->level[i].forward.row_scale = p->level[i].backward.col_scale = p->forward.row_scale;
+    p->level[i].forward.col_scale = p->level[i].backward.row_scale = p->forward.col_scale;
+  }
+}
+
+/* What travels for a level is among what travels for all. */
 static int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   struct hyper_sums *s = &p->hyper;
   const struct hyper *h = s->hyper;
   enum dtype dtype = run->kernels->dtype;
-  int64_t sends = halo_send_rows(&h->halo);
+  int64_t sends = halo_send_rows(&h->all.halo), halo = h->all.halo.rows;
   plan_scales(p, run, arena);
-  s->has_halo = arena_take(arena, h->own);
-  s->outer = arena_tensor(arena, dtype, h->outer + hyper_arrivals(h), width);
-  s->away = arena_tensor(arena, dtype, h->travel == TRAVEL_VERTICES ? h->halo.rows : sends, width);
-  s->back = arena_tensor(arena, dtype, h->halo.rows, width);
+  scale_levels(p);
+  s->outer = arena_tensor(arena, dtype, h->outer + hyper_arrivals(h, &h->all), width);
+  s->away = arena_tensor(arena, dtype, h->travel == TRAVEL_VERTICES ? halo : sends, width);
+  s->back = arena_tensor(arena, dtype, halo, width);
   s->packed = arena_tensor(arena, dtype, sends, width);
   if (run->comm->size > 1 && dtype != run->kernels->real) {
     p->sums = arena_tensor(arena, run->kernels->real, h->own, width);
     s->outer_sums = arena_tensor(arena, run->kernels->real, h->outer, width);
   }
-  return halo_prepare(&s->hyper->halo, arena);
+  struct hyper_layouts *of;
+  for (int i = 0; (of = part_at(p, i)); i++) {
+    of->has_halo = arena_take(arena, of->part->vertices);
+    TRY(halo_prepare(&of->part->halo, arena));
+  }
+  return OK;
 }
 
 /* Own hyperedges count for the degrees where the configuration gives them. */
@@ -99,12 +159,12 @@ static void edge_scales(const struct propagation *p, const struct run *run, doub
                : p->adjacency_norm == ADJACENCY_NORM_HYPER_DEGREE ? inverse_root(mean) * inverse
                                                                   : inverse;
   }
-  for (int64_t i = 0; i < hyper_arrivals(h); i++) scale[h->edges + i] = 1;
+  for (int64_t i = 0; i < hyper_arrivals(h, &h->all); i++) scale[h->edges + i] = 1;
 }
 
 static int upload_scales(struct propagation *p, struct run *run) {
   struct hyper_sums *s = &p->hyper;
-  int64_t own = s->hyper->own, edges = s->hyper->edges + hyper_arrivals(s->hyper);
+  int64_t own = s->hyper->own, edges = s->hyper->edges + hyper_arrivals(s->hyper, &s->hyper->all);
   FREED double *self = NULL, *scale = NULL, *edge = NULL;
   TRY(memory_arrays("degree scales", ROOM(&self, own), ROOM(&scale, own), ROOM(&edge, edges)));
   vertex_scales(p, run, self, scale);
@@ -131,21 +191,23 @@ static int upload_rows(struct propagation *p, struct run *run) {
 
 /* Vertices that arrive are away from their owners, sums for them lie behind those of own hyperedges; where
  * hyperedges travel it is the other way round. */
-static int meet(struct propagation *p, struct run *run) {
+static int meet(struct propagation *p, struct run *run, const struct hyper_layouts *of) {
   struct hyper_sums *s = &p->hyper;
   const struct halo_landing away = {s->away.data, 0}, arrivals = {s->outer.data, s->hyper->outer};
   const int vertices = s->hyper->travel == TRAVEL_VERTICES;
-  return halo_meet(&s->hyper->halo, run->comm, run->kernels, &p->reach, vertices ? away : arrivals,
+  return halo_meet(&of->part->halo, run->comm, run->kernels, &p->reach, vertices ? away : arrivals,
                    vertices ? arrivals : away);
 }
 
 static int hyper_sums_start(struct propagation *p, struct run *run) {
+  const struct hyper_layouts *of;
   int code = upload_scales(p, run);
   if (code == OK) code = upload_rows(p, run);
   TRY(comm_agree(run->comm, code));
-  TRY(device_upload(run->device, STREAM_COMPUTE, p->hyper.has_halo, p->hyper.hyper->has_halo,
-                    p->hyper.hyper->own));
-  return meet(p, run);
+  for (int i = 0; (of = part_at(p, i)); i++)
+    TRY(device_upload(run->device, STREAM_COMPUTE, of->has_halo, of->part->has_halo, of->part->vertices));
+  for (int i = 0; (of = part_at(p, i)); i++) TRY(meet(p, run, of));
+  return OK;
 }
 
 /* Of products of a layout with rows like those of x, scaled. */
@@ -156,18 +218,32 @@ static int64_t workspace_of(const struct run *run, const struct layout *a, struc
   return spmm_workspace(run->kernels, &op);
 }
 
+static int64_t workspace_of_way(const struct run *run, const struct hyper_sums *s, const struct direction *d,
+                                struct tensor rows) {
+  static const double one; /* scales are there, whatever they are */
+  struct incidence_sum op = {.a = &d->way.inner,
+                             .x = tensor_rows(rows, 0, d->way.there->part->vertices),
+                             .col_scale = &one,
+                             .edge_scale = &one,
+                             .y = tensor_rows(rows, 0, d->way.back->part->vertices)};
+  const int64_t bare = incidence_workspace(run->kernels, &op);
+  if (!s->trains_weights) return bare;
+  op.kept = tensor_padded((void *)&one, run->kernels->dtype, d->way.there->part->inner, rows.cols);
+  return larger(bare, incidence_workspace(run->kernels, &op));
+}
+
 static int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width,
                                     int message) {
   (void)message;
-  static const double one; /* scales are there, whatever they are */
-  const struct hyper_sums *s = &p->hyper;
-  struct tensor rows = tensor_padded(NULL, run->kernels->dtype, s->hyper->own, width);
-  struct incidence_sum op = {.a = &s->inner, .x = rows, .col_scale = &one, .edge_scale = &one, .y = rows};
-  struct layout *const layouts[] = {s->outer_own, s->outer_away, s->partial, s->rest};
-  int64_t most = incidence_workspace(run->kernels, &op);
-  if (s->trains_weights) op.kept = tensor_padded((void *)&one, run->kernels->dtype, s->hyper->inner, width);
-  most = larger(most, incidence_workspace(run->kernels, &op));
-  for (int i = 0; i < 4; i++) most = larger(most, workspace_of(run, layouts[i], rows));
+  const struct hyper_layouts *of;
+  struct tensor rows = tensor_padded(NULL, run->kernels->dtype, p->hyper.hyper->own, width);
+  int64_t most = 0;
+  for (int i = 0; way_at(p, i); i++)
+    most = larger(most, workspace_of_way(run, &p->hyper, way_at(p, i), rows));
+  for (int i = 0; (of = part_at(p, i)); i++) {
+    struct layout *const layouts[] = {of->outer_own, of->outer_away, of->partial, of->rest};
+    for (int l = 0; l < 4; l++) most = larger(most, workspace_of(run, layouts[l], rows));
+  }
   return most;
 }
 
@@ -178,154 +254,6 @@ int hyper_set_weights(struct propagation *p, struct run *run, const void *weight
                                                                         .scale = s->size_scale,
                                                                         .out = s->edge_scale,
                                                                         .count = s->hyper->edges});
-}
-
-/* One product: where its parts lie. */
-struct product {
-  struct propagation *p;
-  struct run *run;
-  const struct direction *d;
-  const void *scale; /* of x's rows, NULL: 1 */
-  struct tensor x, y;
-  const struct epilogue *epilogue;
-  struct tensor outer, edges, arrivals; /* outer = edges, then arrivals */
-  struct tensor edge_sums;              /* real: where edges are added up; edges themselves where these are */
-  struct tensor sums;                   /* of rows of y, data NULL: y itself */
-  struct tensor away, back, packed;
-  const void *outer_scale; /* t of outer hyperedges, then of arrivals */
-};
-
-static struct product product_of(struct propagation *p, struct run *run, const struct direction *d,
-                                 struct tensor x, const struct propagate_ends *ends, struct tensor y) {
-  const struct hyper_sums *s = &p->hyper;
-  struct tensor outer = tensor_narrowed(s->outer, y.cols);
-  struct tensor edges = tensor_rows(outer, 0, s->hyper->outer);
-  enum dtype type = run->kernels->real;
-  int64_t real = dtype_bytes(type);
-  return (struct product){.p = p,
-                          .run = run,
-                          .d = d,
-                          .scale = ends->message ? NULL : d->col_scale,
-                          .x = x,
-                          .y = y,
-                          .epilogue = ends->epilogue,
-                          .outer = outer,
-                          .edges = edges,
-                          .edge_sums = outer.dtype == type ? edges : tensor_narrowed(s->outer_sums, y.cols),
-                          .sums = y.dtype == type ? (struct tensor){0} : tensor_narrowed(p->sums, y.cols),
-                          .arrivals = tensor_rows(outer, s->hyper->outer, outer.rows - s->hyper->outer),
-                          .away = tensor_narrowed(s->away, y.cols),
-                          .back = tensor_narrowed(s->back, y.cols),
-                          .packed = tensor_narrowed(s->packed, y.cols),
-                          .outer_scale = (const char *)s->edge_scale + s->hyper->inner * real};
-}
-
-static int multiply(const struct product *t, const struct layout *a, struct tensor x, const void *col_scale,
-                    struct tensor y) {
-  struct spmm op = {.a = a, .x = x, .col_scale = col_scale, .y = y};
-  return y.rows > 0 ? op_spmm(t->run->kernels, &op) : OK;
-}
-
-static int wait(const struct product *t) {
-  struct run *run = t->run;
-  return PROFILE("wait", halo_finish(&t->p->hyper.hyper->halo, run->comm, run->kernels));
-}
-
-static int sum_inner(const struct product *t) {
-  const struct hyper_sums *s = &t->p->hyper;
-  struct incidence_sum op = {.a = &s->inner,
-                             .x = t->x,
-                             .col_scale = t->scale,
-                             .edge_scale = s->edge_scale,
-                             .self_scale = t->p->self,
-                             .row_scale = t->d->row_scale,
-                             .has_halo = t->run->comm->size > 1 ? s->has_halo : NULL,
-                             .epilogue = t->epilogue,
-                             .sums = t->sums,
-                             .y = t->y};
-  if (s->kept.data) op.kept = tensor_rows(s->kept, 0, s->hyper->inner);
-  return PROFILE("own part", op_incidence_sum(t->run->kernels, &op));
-}
-
-/* Sums of outer hyperedges over own vertices. */
-static int sum_outer(const struct product *t) {
-  return PROFILE("own part", multiply(t, t->p->hyper.outer_own, t->x, t->scale, t->edge_sums));
-}
-
-/* And over the others; then they are complete. */
-static int complete_outer(const struct product *t) {
-  const struct hyper_sums *s = &t->p->hyper;
-  struct spmm op = {.a = s->outer_away, .x = t->away, .accumulate = 1, .y = t->edges};
-  if (t->edges.dtype != t->edge_sums.dtype) op.sums = t->edge_sums;
-  if (t->edges.rows == 0) return OK;
-  TRY(PROFILE("halo part", op_spmm(t->run->kernels, &op)));
-  if (!s->kept.data) return OK;
-  struct tensor kept = tensor_rows(s->kept, s->hyper->inner, t->edges.rows);
-  return device_copy(t->run->device, STREAM_COMPUTE, kept.data, t->edges.data, tensor_bytes(t->edges));
-}
-
-static int send_back(const struct product *t) {
-  struct run *run = t->run;
-  TRY(halo_return_start(&t->p->hyper.hyper->halo, run->comm, run->kernels, t->back,
-                        t->p->hyper.hyper->travel == TRAVEL_VERTICES ? t->arrivals : t->away));
-  return run->config->runtime.overlap ? OK : wait(t);
-}
-
-static int send(const struct product *t, struct tensor rows, const void *scale, struct tensor to) {
-  struct run *run = t->run;
-  TRY(halo_start(&t->p->hyper.hyper->halo, run->comm, run->kernels, rows, scale, t->packed, to, 0));
-  return run->config->runtime.overlap ? OK : wait(t);
-}
-
-/* While waiting costs nothing where the wait came before. */
-static int wait_late(const struct product *t) {
-  return t->run->config->runtime.overlap ? wait(t) : OK;
-}
-
-/* Foreign vertices come, sums for them go back. */
-static int travel_vertices(const struct product *t) {
-  const struct hyper_sums *s = &t->p->hyper;
-  TRY(send(t, t->x, t->scale, t->away));
-  TRY(sum_outer(t));
-  TRY(wait_late(t));
-  TRY(complete_outer(t));
-  TRY(PROFILE("halo part", multiply(t, s->partial, t->edges, t->outer_scale, t->back)));
-  TRY(send_back(t));
-  TRY(sum_inner(t));
-  return wait_late(t);
-}
-
-/* Sums for foreign hyperedges go, the finished rows come. */
-static int travel_hyperedges(const struct product *t) {
-  const struct hyper_sums *s = &t->p->hyper;
-  TRY(PROFILE("own part", multiply(t, s->partial, t->x, t->scale, t->back)));
-  TRY(send_back(t));
-  TRY(sum_outer(t));
-  TRY(sum_inner(t));
-  TRY(wait_late(t));
-  TRY(complete_outer(t));
-  TRY(send(t, t->edges, t->outer_scale, t->arrivals));
-  return wait_late(t);
-}
-
-static int sum_rest(const struct product *t) {
-  struct spmm op = {.a = t->p->hyper.rest,
-                    .x = t->outer,
-                    .col_scale = t->outer_scale,
-                    .row_scale = t->d->row_scale,
-                    .accumulate = 1,
-                    .epilogue = t->epilogue,
-                    .sums = t->sums,
-                    .y = t->y};
-  return PROFILE("halo part", op_spmm(t->run->kernels, &op));
-}
-
-static int hyper_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
-                               struct tensor x, const struct propagate_ends *ends, struct tensor y) {
-  struct product t = product_of(p, run, d, x, ends, y);
-  if (run->comm->size == 1) return sum_inner(&t);
-  TRY(p->hyper.hyper->travel == TRAVEL_VERTICES ? travel_vertices(&t) : travel_hyperedges(&t));
-  return p->hyper.hyper->rest.rows > 0 ? sum_rest(&t) : OK;
 }
 
 const struct propagation_ops hyper_propagation = {.init = hyper_sums_init,

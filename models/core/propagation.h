@@ -25,9 +25,22 @@ enum adjacency_norm {
   ADJACENCY_NORM_HYPER_DEGREE, /* t = 1 / size / sqrt(mean D of the hyperedge), r = D^-1/2, c = 1 */
 };
 
+/* A part of a hypergraph's incidences (partition/shard/hyper.h) on the device. */
+struct hyper_layouts {
+  struct hyper_part *part; /* of the shard, borrowed */
+  struct layout *outer_own, *outer_away, *partial, *rest;
+  uint8_t *has_halo; /* [vertices of the part] */
+};
+
+/* P of a hypergraph: the incidences that lead to hyperedges, and those that lead back. */
+struct hyper_way {
+  const struct hyper_layouts *there, *back; /* NULL: P is of a graph */
+  struct incidence inner;
+};
+
 /* One direction of P on the device. */
 struct direction {
-  struct adjacency *adjacency; /* host side: parts and plan */
+  struct adjacency *adjacency; /* host side: parts and plan; NULL: P is of a hypergraph */
   struct layout *own_part, *halo_part;
   int borrowed;      /* a symmetric graph's backward uses the forward's layouts */
   void *row_scale;   /* real [rows of P]; NULL: 1 */
@@ -35,6 +48,7 @@ struct direction {
   uint8_t *has_halo; /* [own] on the device */
   int64_t *halo_id;  /* [halo rows] global node ids on the device, where they are wanted */
   int halves;        /* on all ranks a product may take its halo in two halves of the columns */
+  struct hyper_way way;
 };
 
 /* P in the rows of a level, and P^T back to those below it (struct shard_level). */
@@ -66,12 +80,13 @@ struct propagation_ops {
 struct hyper_sums {
   struct hyper *hyper; /* of the shard, borrowed; NULL: P is of a graph */
   int trains_weights;  /* set by the layers' init: t follows from parameters, hyper_set_weights gives it */
-  struct incidence inner;
-  struct layout *outer_own, *outer_away, *partial, *rest;
+  struct hyper_layouts all;
+  struct hyper_level_layouts {
+    struct hyper_layouts rows, all;
+  } * level;           /* [levels] */
   void *edge_scale;    /* t, real [edges], 1 for the arrivals behind it */
   void *size_scale;    /* t where all weights are 1, real [edges]; where weights are trained */
   int32_t *edge_row;   /* [edges] the hyperedge; where weights are trained */
-  uint8_t *has_halo;   /* [own] */
   struct tensor outer; /* dtype [outer + arrivals, widest exchange]: sums of hyperedges, arrivals */
   struct tensor
       outer_sums;       /* real [outer, widest exchange] while they are added up, where dtype is not real */

@@ -74,7 +74,8 @@ static struct model_sums sums_of_layers(const struct config *config, int constan
 struct model_sums model_type_sums(const struct model_type *type, const struct config *config, int constant,
                                   int64_t classes) {
   const int64_t layers = config->model.layers, steps = config->model.steps;
-  const int norms = config->model.norm == NORM_BATCH, ends_in_product = type == &gcnii_model;
+  const int norms = config->model.norm == NORM_BATCH,
+            ends_in_product = type == &gcnii_model || type == &unigcnii_model;
   const int maxima = takes_maxima(type, config);
   struct model_sums sums = type == &mlp_model          ? (struct model_sums){0, 1, 0}
                            : type == &appnp_model      ? (struct model_sums){steps, 1, 0}
@@ -83,7 +84,7 @@ struct model_sums model_type_sums(const struct model_type *type, const struct co
                            : attends(type)             ? sums_of_attention(config, classes)
                            : type == &sgc_model        ? (struct model_sums){constant ? 0 : layers, 1, 0}
                                                        : sums_of_layers(config, constant, classes);
-  if (type->on_hypergraph || type == &gin_model || (norms && ends_in_product)) return sums;
+  if (type == &gin_model || (norms && ends_in_product)) return sums;
   sums.levels = (int)sums.count + 1;
   if (norms && layers > 1 && type != &appnp_model && type != &sgc_model) sums.levels = 1;
   return sums;

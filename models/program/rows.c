@@ -90,6 +90,7 @@ static int takes_all(const struct needs *n, const struct step *step) {
   case STEP_COSINE:
   case STEP_COSINE_BACKWARD:
   case STEP_LOOP_GRAD:
+  case STEP_HYPEREDGE_GRAD:
   case STEP_ADD:
   case STEP_DROPOUT:
     return 0;
@@ -206,10 +207,11 @@ static void count_rows(struct needs *n, int steps) {
   }
 }
 
-/* A value has memory for that many rows, at least. */
+/* A value has memory for that many rows, at least; one that is not of nodes, for all. */
 static void hold(const struct needs *n, int value, int64_t rows) {
-  int64_t *most = &n->p->value[program_place(n->p, value)].held[n->plan];
-  if (rows > *most) *most = rows;
+  struct value *of = &n->p->value[program_place(n->p, value)];
+  if (of->rows != n->run->shard->own) rows = INT64_MAX;
+  if (rows > of->held[n->plan]) of->held[n->plan] = rows;
 }
 
 /* A value has memory for the rows of all steps that touch it. */

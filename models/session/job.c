@@ -121,11 +121,15 @@ static int read_block(struct job *job, uint64_t *hash) {
   return star_expansion_hash(comm, &job->dataset, &job->block, hash);
 }
 
+/* NULL: rows are alike. */
+static const struct row_work *work_of(const struct job *job) {
+  return job->levels.work.level ? &job->levels.work : NULL;
+}
+
 static int divide_nodes(struct job *job, uint64_t hash) {
   struct comm *comm = &job->comm;
-  TRY(partition_make(comm, &job->config, &job->dataset, hash, &job->block,
-                     job->levels.work.level ? &job->levels.work : NULL, job->grid.rows, job->config.log.dir,
-                     &job->partition));
+  TRY(partition_make(comm, &job->config, &job->dataset, hash, &job->block, work_of(job), job->grid.rows,
+                     job->config.log.dir, &job->partition));
   return comm_agree(comm, partition_deal(&job->partition, job->grid.cols));
 }
 
@@ -151,27 +155,34 @@ static int divide_by_grid(struct job *job, struct comm *ranks, int64_t memory, u
 int job_divide(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash) {
   struct comm *comm = &job->comm;
   if (!job->hypergraph) return divide_by_grid(job, ranks, memory, hash);
-  TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, &job->block, comm->size,
+  TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, &job->block, work_of(job), comm->size,
                                job->config.log.dir, &job->expansion));
   return comm_agree(comm, star_expansion_vertices(&job->expansion, job->dataset.nodes, &job->partition));
+}
+
+static int divide_hypergraph(struct job *job, struct graph *expansion) {
+  struct comm *comm = &job->comm;
+  struct shard *shard = &job->shard;
+  TRY(job_levels_order(&job->levels, comm, job->dataset.nodes, &job->expansion));
+  TRY(hyper_init(comm, &job->dataset, &job->expansion, expansion, &shard->hyper));
+  return hyper_add_levels(comm, &job->expansion, &job->levels.levels, &shard->levels, &shard->hyper);
 }
 
 /* A hypergraph's shard has vertices without arcs, and its hyperedges. */
 static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
   ENDED_BY(graph_free) struct graph expansion = {0};
-  TRY(job_levels_order(&job->levels, comm, &job->partition));
-  if (!job->hypergraph) {
-    TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard));
-    TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &job->shard));
-    levels_forget_nodes(&job->levels.levels);
-    return OK;
+  TRY(job_levels_order(&job->levels, comm, job->dataset.nodes, &job->partition));
+  if (job->hypergraph) {
+    expansion = job->block;
+    job->block = (struct graph){0};
+    TRY(comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block)));
   }
-  expansion = job->block;
-  job->block = (struct graph){0};
-  TRY(comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block)));
   TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard));
-  return hyper_init(comm, &job->dataset, &job->expansion, &expansion, &job->shard.hyper);
+  TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &job->shard));
+  if (job->hypergraph) TRY(divide_hypergraph(job, &expansion));
+  levels_forget_nodes(&job->levels.levels);
+  return OK;
 }
 
 static int make_shard(struct job *job) {

@@ -114,8 +114,9 @@ int job_levels_find(struct job_levels *job, struct comm *comm, const struct conf
   return OK;
 }
 
-int job_levels_order(const struct job_levels *job, struct comm *comm, struct partition *partition) {
-  return job->levels.count > 0 ? comm_agree(comm, levels_order(&job->levels, partition)) : OK;
+int job_levels_order(const struct job_levels *job, struct comm *comm, int64_t vertices,
+                     struct partition *partition) {
+  return job->levels.count > 0 ? comm_agree(comm, levels_order(&job->levels, vertices, partition)) : OK;
 }
 
 void job_levels_free(struct job_levels *job) {

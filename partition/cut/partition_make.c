@@ -337,6 +337,7 @@ static int make_by_work(struct comm *comm, struct making *plain, const struct ro
   struct making making = {.key = &by_work,
                           .dataset = plain->dataset,
                           .block = plain->block,
+                          .vertices = plain->vertices,
                           .directed = plain->directed,
                           .partition = plain->partition,
                           .work = work};
@@ -352,6 +353,18 @@ static int make_by_work(struct comm *comm, struct making *plain, const struct ro
   return measure_work(comm, plain->block, work, plain->partition);
 }
 
+/* By the non-zeros of rows, or by their work where these share it badly. work: NULL: rows are alike. */
+static int make_balanced(struct comm *comm, struct making *making, const struct row_work *work) {
+  const struct partition_key *key = making->key;
+  const struct config *config = key->config;
+  TRY(make_shared(comm, making));
+  making->key = key;
+  if (!work || key->parts == 1 || config->partition.method != PARTITION_METIS) return OK;
+  TRY(measure_work(comm, making->block, work, making->partition));
+  if (making->partition->work_balance <= WORK_SLACK * config->partition.balance) return OK;
+  return make_by_work(comm, making, work);
+}
+
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
                    const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
                    struct partition *partition) {
@@ -363,17 +376,12 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
                               parts,  dataset->nodes,        dataset->edges};
   struct making making = {
       .key = &key, .dataset = dataset, .block = block, .directed = dataset->directed, .partition = partition};
-  TRY(make_shared(comm, &making));
-  if (!work || parts == 1 || config->partition.method != PARTITION_METIS) return OK;
-  TRY(measure_work(comm, block, work, partition));
-  if (partition->work_balance <= WORK_SLACK * config->partition.balance) return OK;
-  making.key = &key;
-  return make_by_work(comm, &making, work);
+  return make_balanced(comm, &making, work);
 }
 
 int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
-                             uint64_t hash, const struct graph *block, int parts, const char *run_dir,
-                             struct partition *expansion) {
+                             uint64_t hash, const struct graph *block, const struct row_work *work, int parts,
+                             const char *run_dir, struct partition *expansion) {
   *expansion = (struct partition){0};
   TRY(comm_agree(comm, partition_check_parts(dataset, parts, "vertices")));
   int64_t nodes = dataset->nodes + dataset->hyperedges;
@@ -385,5 +393,5 @@ int star_expansion_partition(struct comm *comm, const struct config *config, str
                           .vertices = dataset->nodes,
                           .directed = 1,
                           .partition = expansion};
-  return make_shared(comm, &making);
+  return make_balanced(comm, &making, work);
 }

@@ -21,8 +21,8 @@ int star_expansion_hash(struct comm *comm, const struct dataset *dataset, const 
  * hyperedge goes where most of its vertices are. Orders are those of the star as a graph, vertices first;
  * auto is given. */
 int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
-                             uint64_t hash, const struct graph *block, int parts, const char *run_dir,
-                             struct partition *expansion);
+                             uint64_t hash, const struct graph *block, const struct row_work *work, int parts,
+                             const char *run_dir, struct partition *expansion);
 
 /* Steps of it, in a partition that is being made. Every hyperedge goes to the part with most of its vertices;
  * in each part's order the vertices come first, otherwise as ordered; whether they do. */

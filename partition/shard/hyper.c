@@ -1,6 +1,7 @@
 #include "partition/shard/hyper.h"
 
 #include "partition/shard/adjacency.h"
+#include "partition/shard/hyper_part.h"
 #include "runtime/base/base.h"
 
 /* Local ids of the star: own vertices, own hyperedges, then a halo of its own for each direction. */
@@ -18,8 +19,8 @@ static void building_free(struct building *b) {
   free_all(b->place, b->fact);
 }
 
-int64_t hyper_arrivals(const struct hyper *hyper) {
-  return hyper->travel == TRAVEL_VERTICES ? halo_send_rows(&hyper->halo) : hyper->halo.rows;
+int64_t hyper_arrivals(const struct hyper *hyper, const struct hyper_part *part) {
+  return hyper->travel == TRAVEL_VERTICES ? halo_send_rows(&part->halo) : part->halo.rows;
 }
 
 static int number_edges(const struct partition *expansion, int rank, struct building *b) {
@@ -99,10 +100,11 @@ static int cost_travel(struct comm *comm, struct building *b) {
   TRY(comm_reduce(comm, rows, 2, NUMBER_INT64, REDUCE_SUM));
   h->travel = rows[0] <= rows[1] ? TRAVEL_VERTICES : TRAVEL_HYPEREDGES;
   struct halo *halo = h->travel == TRAVEL_VERTICES ? &b->in.halo : &b->out.halo;
-  h->halo = *halo;
+  struct halo *taken = &h->all.halo;
+  *taken = *halo;
   *halo = (struct halo){0};
-  for (int64_t i = 0; i < halo_send_rows(&h->halo) && h->travel == TRAVEL_HYPEREDGES; i++)
-    h->halo.send_row[i] = (int32_t)(b->place[h->halo.send_row[i] - h->own] - h->inner);
+  for (int64_t i = 0; i < halo_send_rows(taken) && h->travel == TRAVEL_HYPEREDGES; i++)
+    taken->send_row[i] = (int32_t)(b->place[taken->send_row[i] - h->own] - h->inner);
   return OK;
 }
 
@@ -125,13 +127,6 @@ static int take_rows(const struct building *b, int64_t first, int64_t rows, stru
   return OK;
 }
 
-/* Row r lists the i of target[i] = r. */
-static int list_by_target(const int32_t *target, int64_t count, int64_t rows, struct csr *m) {
-  TRY(csr_init(m, rows, count, count, 0));
-  group_by_key(target, count, rows, m->start, m->col);
-  return OK;
-}
-
 /* A matrix with all of its first `rows` rows in place of those it lists. */
 static int expand_rows(struct csr *m, int64_t rows) {
   int64_t *start = NULL;
@@ -145,58 +140,26 @@ static int expand_rows(struct csr *m, int64_t rows) {
   return OK;
 }
 
-/* Rows of `own` with those of `away` behind them, where there is anything. */
-static int join(const struct csr *own, const struct csr *away, struct hyper *h) {
-  struct csr *m = &h->rest;
-  int64_t rows = 0, nnz = 0;
-  TRY(memory_alloc(&h->has_halo, h->own, "row flags"));
-  for (int64_t v = 0; v < h->own; v++) {
-    h->has_halo[v] = own->start[v + 1] > own->start[v] || away->start[v + 1] > away->start[v];
-    rows += h->has_halo[v];
-  }
-  TRY(csr_init(m, rows, own->cols + away->cols, own->nnz + away->nnz, 0));
-  TRY(memory_arrays("rows with outer hyperedges", ROOM(&m->row, rows)));
-  rows = 0;
-  for (int64_t v = 0; v < h->own; v++) {
-    if (!h->has_halo[v]) continue;
-    for (int64_t i = own->start[v]; i < own->start[v + 1]; i++) m->col[nnz++] = own->col[i];
-    for (int64_t i = away->start[v]; i < away->start[v + 1]; i++)
-      m->col[nnz++] = (int32_t)(own->cols + away->col[i]);
-    m->row[rows++] = (int32_t)v;
-    m->start[rows] = nnz;
-  }
-  return OK;
-}
-
-/* What is foreign of the outer hyperedges; *away: what arrives for own vertices. */
-static int vertices_travel(struct building *b, struct csr *away) {
-  struct hyper *h = b->hyper;
-  h->outer_away = b->in.halo_part; /* its rows are the outer hyperedges, in their order */
-  b->in.halo_part = (struct csr){0};
-  free(h->outer_away.row);
-  h->outer_away.row = NULL;
-  TRY(csr_transpose(&h->outer_away, &h->partial, NULL));
-  return list_by_target(h->halo.send_row, halo_send_rows(&h->halo), h->own, away);
-}
-
-static int hyperedges_travel(struct building *b, struct csr *away) {
-  struct hyper *h = b->hyper;
-  TRY(list_by_target(h->halo.send_row, halo_send_rows(&h->halo), h->outer, &h->outer_away));
-  *away = b->out.halo_part;
-  b->out.halo_part = (struct csr){0};
-  TRY(expand_rows(away, h->own));
-  return csr_transpose(away, &h->partial, NULL);
+/* Sums for foreign vertices, or for foreign hyperedges. */
+static int find_partial(struct building *b) {
+  const struct hyper *h = b->hyper;
+  const int vertices = h->travel == TRAVEL_VERTICES;
+  struct csr *foreign = vertices ? &b->in.halo_part : &b->out.halo_part;
+  if (!vertices) TRY(expand_rows(foreign, h->own));
+  free(foreign->row); /* those of hyperedges are the outer ones, in their order */
+  foreign->row = NULL;
+  return csr_transpose(foreign, &b->hyper->all.partial, NULL);
 }
 
 static int divide(struct building *b) {
   struct hyper *h = b->hyper;
-  ENDED_BY(csr_free) struct csr own = {0}, away = {0};
-  TRY(take_rows(b, 0, h->inner, &h->inner_edges));
-  TRY(take_rows(b, h->inner, h->outer, &h->outer_own));
-  TRY(csr_transpose(&h->inner_edges, &h->inner_vertices, NULL));
-  TRY(csr_transpose(&h->outer_own, &own, NULL));
-  TRY(h->travel == TRAVEL_VERTICES ? vertices_travel(b, &away) : hyperedges_travel(b, &away));
-  return join(&own, &away, h);
+  h->all.vertices = h->own;
+  h->all.inner = h->inner;
+  h->all.outer = h->outer;
+  TRY(take_rows(b, 0, h->inner, &h->all.inner_edges));
+  TRY(take_rows(b, h->inner, h->outer, &h->all.outer_own));
+  TRY(find_partial(b));
+  return hyper_part_complete(h, &h->all);
 }
 
 int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
@@ -215,31 +178,27 @@ int hyper_init(struct comm *comm, const struct dataset *dataset, const struct pa
   return comm_agree(comm, divide(&building));
 }
 
-static const int MATRICES = 6;
-
-static struct csr *matrix_of(struct hyper *h, int i) {
-  struct csr *const all[] = {&h->inner_edges, &h->inner_vertices, &h->outer_own,
-                             &h->outer_away,  &h->partial,        &h->rest};
-  return all[i];
-}
-
 void hyper_free(struct hyper *hyper) {
-  for (int i = 0; i < MATRICES; i++) csr_free(matrix_of(hyper, i));
-  halo_free(&hyper->halo);
-  free_all(hyper->edge_id, hyper->vertex, hyper->edge, hyper->has_halo);
+  hyper_part_free(&hyper->all);
+  for (int i = 0; i < hyper->levels; i++) {
+    hyper_part_free(&hyper->level[i].rows);
+    hyper_part_free(&hyper->level[i].all);
+  }
+  free_all(hyper->edge_id, hyper->vertex, hyper->edge, hyper->level);
   *hyper = (struct hyper){0};
 }
 
 int64_t hyper_bytes(const struct hyper *hyper) {
-  int64_t bytes = halo_bytes(&hyper->halo);
+  int64_t bytes = hyper_part_bytes(&hyper->all);
   if (hyper->vertices == 0) return 0;
-  for (int i = 0; i < MATRICES; i++) bytes += csr_bytes(matrix_of((struct hyper *)hyper, i));
-  return bytes + hyper->own * (int64_t)(sizeof *hyper->vertex + 1) +
+  for (int i = 0; i < hyper->levels; i++)
+    bytes += hyper_part_bytes(&hyper->level[i].rows) + hyper_part_bytes(&hyper->level[i].all);
+  return bytes + hyper->own * (int64_t)sizeof *hyper->vertex +
          hyper->edges * (int64_t)(sizeof *hyper->edge + sizeof *hyper->edge_id);
 }
 
 int hyper_print(struct comm *comm, const struct hyper *hyper) {
-  int64_t count[2] = {hyper->halo.rows, hyper->outer};
+  int64_t count[2] = {hyper->all.halo.rows, hyper->outer};
   if (comm->size == 1) return OK;
   TRY(comm_reduce(comm, count, 2, NUMBER_INT64, REDUCE_SUM));
   log_detail("%lld of %lld hyperedges span ranks; %lld rows of %s travel there and back in a product",

@@ -15,6 +15,7 @@
 
 #include "partition/graph/partition.h"
 #include "partition/shard/halo.h"
+#include "partition/shard/shard_levels.h"
 #include "runtime/base/csr.h"
 
 enum travel { TRAVEL_VERTICES, TRAVEL_HYPEREDGES };
@@ -29,7 +30,28 @@ struct hyper_edge {
   int64_t degrees, lonely; /* sums over them */
 };
 
-/* Matrices are incidences seen as rows; columns behind `outer` are rows that arrive. */
+/* Incidences of the first own vertices, and of the first inner and outer hyperedges, as matrices. Columns
+ * behind all outer hyperedges are rows that arrive. */
+struct hyper_part {
+  int64_t vertices, inner, outer;
+  struct csr inner_edges;    /* [inner, vertices] */
+  struct csr inner_vertices; /* [vertices, inner], its transpose */
+  struct csr outer_own;      /* [outer, vertices] */
+  struct csr outer_away;     /* [outer, halo.rows] foreign vertices; or [outer, rows that go back] */
+  struct csr partial;        /* [halo.rows, outer] what goes back; or [halo.rows, vertices] */
+  struct csr rest;           /* rows with outer hyperedges, [vertices, all outer + arrivals] */
+  struct halo halo;
+  uint8_t *has_halo; /* [vertices] 1: `rest` has that row */
+};
+
+/* Of the hyperedges up to a level (levels.h), which are the first ones of their kind. A product with the rows
+ * of the level goes to the hyperedges by `all` and back by `rows`; its gradient there by `rows` and back by
+ * `all`. */
+struct hyper_level {
+  struct hyper_part rows; /* their vertices up to the level */
+  struct hyper_part all;  /* all their vertices */
+};
+
 struct hyper {
   int64_t vertices, hyperedges, incidences; /* of the whole hypergraph; vertices 0: there is none */
   int64_t own, edges, inner, outer;         /* own vertices; own hyperedges = inner + outer */
@@ -37,22 +59,21 @@ struct hyper {
   int64_t *edge_id;            /* [edges] the inner ones first */
   struct hyper_vertex *vertex; /* [own] */
   struct hyper_edge *edge;     /* [edges] */
-  struct csr inner_edges;      /* [inner, own] */
-  struct csr inner_vertices;   /* [own, inner], its transpose */
-  struct csr outer_own;        /* [outer, own] */
-  struct csr outer_away;       /* [outer, halo.rows] foreign vertices; or [outer, rows that go back] */
-  struct csr partial;          /* [halo.rows, outer] what goes back; or [halo.rows, own] */
-  struct csr rest;             /* rows with outer hyperedges, [own, outer + arrivals] */
-  struct halo halo;
-  uint8_t *has_halo; /* [own] 1: `rest` has that row */
+  struct hyper_part all;
+  struct hyper_level *level; /* [levels] */
+  int levels;
 };
 
-/* Rows that arrive for `rest`. */
-int64_t hyper_arrivals(const struct hyper *hyper);
+/* Rows that arrive for a part's `rest`. */
+int64_t hyper_arrivals(const struct hyper *hyper, const struct hyper_part *part);
 
 /* Collective. block: this rank's rows of the star, freed on the way. */
 int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
                struct graph *block, struct hyper *hyper);
+/* Collective. Adds the levels, by which the order of the star's partition must run. shard: the levels of the
+ * vertices. */
+int hyper_add_levels(struct comm *comm, const struct partition *expansion, const struct levels *levels,
+                     const struct shard_levels *shard, struct hyper *hyper);
 void hyper_free(struct hyper *hyper);
 int64_t hyper_bytes(const struct hyper *hyper);
 

@@ -27,10 +27,10 @@ static int mark_part(struct dataset *dataset, int64_t split, enum split part, ui
   return OK;
 }
 
-/* Training nodes, and those that an evaluation asks for, too. */
-static int mark_split(struct dataset *dataset, int64_t split, struct levels *levels) {
-  TRY(memory_arrays("levels of nodes", ROOM(&levels->of, dataset->nodes)));
-  memset(levels->of, UNREACHED, (size_t)dataset->nodes);
+/* Training nodes, and those that an evaluation asks for, too; `all`: hyperedges among them. */
+static int mark_split(struct dataset *dataset, int64_t all, int64_t split, struct levels *levels) {
+  TRY(memory_arrays("levels of nodes", ROOM(&levels->of, all)));
+  memset(levels->of, UNREACHED, (size_t)all);
   TRY(mark_part(dataset, split, SPLIT_TRAIN, 0, levels->of));
   for (int part = SPLIT_TRAIN + 1; part < SPLIT_COUNT && levels->stride == 2; part++)
     TRY(mark_part(dataset, split, (enum split)part, 1, levels->of));
@@ -47,6 +47,16 @@ static void mark_sources(const struct graph *block, uint8_t level, int stride, u
       if (__atomic_load_n(source, __ATOMIC_RELAXED) == UNREACHED)
         __atomic_store_n(source, level, __ATOMIC_RELAXED);
     }
+  }
+}
+
+/* This rank's hyperedges that have a vertex of that level, and none of one before it. */
+static void mark_hyperedges(const struct graph *block, uint8_t level, uint8_t *of) {
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t i = 0; i < block->rows; i++) {
+    uint8_t *hyperedge = of + block->first + i;
+    for (int64_t e = block->start[i]; *hyperedge == UNREACHED && e < block->start[i + 1]; e++)
+      if (of[block->col[e]] == level) *hyperedge = level;
   }
 }
 
@@ -74,33 +84,66 @@ static int exchange_marks(struct comm *comm, uint8_t level, uint8_t *of, int64_t
   return OK;
 }
 
-/* Shares of the nodes up to that level. */
-static int measure(struct comm *comm, const struct graph *block, int level, struct levels *levels) {
-  int64_t nodes = 0, arcs = 0;
-#pragma omp parallel for schedule(static) reduction(+ : nodes, arcs)
-  for (int64_t i = 0; i < block->rows; i++) {
-    if (levels->of[block->first + i] > level) continue;
-    nodes++;
-    arcs += block->start[i + 1] - block->start[i];
+/* What levels are found in: this rank's rows of a graph, or hyperedges of a star; its vertices come first. */
+struct search {
+  struct comm *comm;
+  const struct graph *block;
+  int64_t vertices;
+};
+
+static int is_star(const struct search *search) {
+  return search->vertices < search->block->nodes;
+}
+
+/* Marks what is in that level. */
+static int mark_level(const struct search *search, uint8_t level, const struct levels *levels) {
+  const int64_t vertices = search->vertices, behind = search->block->nodes - vertices;
+  if (level >= levels->stride) {
+    mark_sources(search->block, level, levels->stride, levels->of);
+    TRY(exchange_marks(search->comm, level, levels->of, vertices));
   }
-  int64_t sum[] = {nodes, arcs, block->edges}; /* of nodes, of arcs into them, of all arcs */
-  TRY(comm_reduce(comm, sum, 3, NUMBER_INT64, REDUCE_SUM));
-  levels->rows[level] = (double)sum[0] / (double)block->nodes;
+  if (!is_star(search)) return OK;
+  mark_hyperedges(search->block, level, levels->of);
+  return exchange_marks(search->comm, level, levels->of + vertices, behind);
+}
+
+/* Entries of a row that a product up to that level reads: on the way to the row, and of a hyperedge on the
+ * way back to its vertices. */
+static int64_t entries_of(const struct search *search, int64_t row, int level, const uint8_t *of) {
+  const struct graph *block = search->block;
+  int64_t count = of[block->first + row] <= level ? block->start[row + 1] - block->start[row] : 0;
+  for (int64_t e = block->start[row]; is_star(search) && e < block->start[row + 1]; e++)
+    count += of[block->col[e]] <= level;
+  return count;
+}
+
+/* Shares of the nodes up to that level, and of the arcs. */
+static int measure(const struct search *search, int level, struct levels *levels) {
+  const struct graph *block = search->block;
+  const struct comm *comm = search->comm;
+  const int64_t last = graph_block(search->vertices, comm->size, comm->rank + 1);
+  int64_t nodes = 0, arcs = 0;
+#pragma omp parallel for schedule(static) reduction(+ : nodes)
+  for (int64_t v = graph_block(search->vertices, comm->size, comm->rank); v < last; v++)
+    nodes += levels->of[v] <= level;
+#pragma omp parallel for schedule(static) reduction(+ : arcs)
+  for (int64_t i = 0; i < block->rows; i++) arcs += entries_of(search, i, level, levels->of);
+  int64_t sum[] = {nodes, arcs, block->edges << is_star(search)}; /* the last: of all arcs */
+  TRY(comm_reduce(search->comm, sum, 3, NUMBER_INT64, REDUCE_SUM));
+  levels->rows[level] = (double)sum[0] / (double)search->vertices;
   levels->arcs[level] = sum[2] > 0 ? (double)sum[1] / (double)sum[2] : 1;
   return OK;
 }
 
 int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
                 int64_t most, int stride, struct levels *levels) {
+  const struct search search = {comm, block, dataset->nodes};
   levels->stride = stride;
-  TRY(comm_agree(comm, mark_split(dataset, split, levels)));
+  TRY(comm_agree(comm, mark_split(dataset, block->nodes, split, levels)));
   while (levels->count < smaller(most * stride, LEVELS_MOST)) {
     const uint8_t level = (uint8_t)levels->count;
-    if (level >= stride) {
-      mark_sources(block, level, stride, levels->of);
-      TRY(exchange_marks(comm, level, levels->of, block->nodes));
-    }
-    TRY(measure(comm, block, level, levels));
+    TRY(mark_level(&search, level, levels));
+    TRY(measure(&search, level, levels));
     levels->closed = level >= stride && levels->rows[level] == levels->rows[level - stride];
     if (levels->closed || levels->rows[level] > NEARLY_ALL) break;
     levels->count++;
@@ -153,39 +196,46 @@ struct row_work levels_work(const struct levels *levels, int64_t most, int64_t s
   return work;
 }
 
+enum { SORTS = 2 * (LEVELS_MOST + 1) };
+
+/* Hyperedges of all levels stand behind the vertices. */
+static int sort_of(const struct levels *levels, int64_t vertices, int64_t node) {
+  return levels->of[node] + (node < vertices ? 0 : LEVELS_MOST + 1);
+}
+
 /* Each thread moves a piece: level by level to where those before it, and pieces before its own, end. */
-static void order_part(const struct levels *levels, int64_t *order, int64_t nodes, int64_t *scratch,
-                       int64_t (*at)[LEVELS_MOST + 1]) {
+static void order_part(const struct levels *levels, int64_t vertices, int64_t *order, int64_t nodes,
+                       int64_t *scratch, int64_t (*at)[SORTS]) {
   const int pieces = omp_get_max_threads();
   memset(at, 0, (size_t)pieces * sizeof *at);
 #pragma omp parallel for schedule(static, 1)
   for (int p = 0; p < pieces; p++)
     for (int64_t i = graph_block(nodes, pieces, p); i < graph_block(nodes, pieces, p + 1); i++)
-      at[p][levels->of[order[i]]]++;
+      at[p][sort_of(levels, vertices, order[i])]++;
   int64_t next = 0;
-  for (int level = 0; level <= levels->count; level++) {
+  for (int sort = 0; sort < SORTS; sort++) {
     for (int p = 0; p < pieces; p++) {
-      const int64_t count = at[p][level];
-      at[p][level] = next;
+      const int64_t count = at[p][sort];
+      at[p][sort] = next;
       next += count;
     }
   }
 #pragma omp parallel for schedule(static, 1)
   for (int p = 0; p < pieces; p++)
     for (int64_t i = graph_block(nodes, pieces, p); i < graph_block(nodes, pieces, p + 1); i++)
-      scratch[at[p][levels->of[order[i]]]++] = order[i];
+      scratch[at[p][sort_of(levels, vertices, order[i])]++] = order[i];
   memcpy(order, scratch, (size_t)nodes * sizeof *order);
 }
 
-int levels_order(const struct levels *levels, struct partition *partition) {
+int levels_order(const struct levels *levels, int64_t vertices, struct partition *partition) {
   FREED int64_t *scratch = NULL;
-  FREED int64_t(*at)[LEVELS_MOST + 1] = NULL;
+  FREED int64_t(*at)[SORTS] = NULL;
   int64_t most = 0;
   for (int p = 0; p < partition->parts; p++)
     most = larger(most, partition->offset[p + 1] - partition->offset[p]);
   TRY(memory_arrays("an order by levels", ROOM(&scratch, most), ROOM(&at, omp_get_max_threads())));
   for (int p = 0; p < partition->parts; p++)
-    order_part(levels, partition->order + partition->offset[p],
+    order_part(levels, vertices, partition->order + partition->offset[p],
                partition->offset[p + 1] - partition->offset[p], scratch, at);
   return OK;
 }

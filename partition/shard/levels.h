@@ -7,7 +7,10 @@
  *
  * Where evaluations have levels, too, these stand in between: level 2 h is for the loss what h is above, and
  * 2 h + 1 likewise for the nodes of all parts of the split. Each is numbered behind all that come before it,
- * so that a layer may compute a few rows of the other sort, too. */
+ * so that a layer may compute a few rows of the other sort, too.
+ *
+ * In a hypergraph a hop leads over a hyperedge. A hyperedge has the least level of its vertices: a product
+ * whose rows are the vertices up to a level sums the hyperedges up to that level. */
 #ifndef PARTITION_SHARD_LEVELS_H
 #define PARTITION_SHARD_LEVELS_H
 
@@ -21,13 +24,14 @@ struct levels {
   int count;   /* levels that are kept; 0: none are, all nodes are alike */
   int stride;  /* from a level to that one hop further down: 2 where evaluations have levels, else 1 */
   int closed;  /* no arc leads from another node to those of the levels: one further down needs no more */
-  uint8_t *of; /* [nodes] at most count */
-  double rows[LEVELS_MOST], arcs[LEVELS_MOST]; /* shares of nodes up to that level, and of arcs into them */
+  uint8_t *of; /* [nodes] at most count; of a star, vertices and then hyperedges */
+  /* Shares of nodes, or vertices, up to that level, and of the arcs that a product with these rows reads */
+  double rows[LEVELS_MOST], arcs[LEVELS_MOST];
 };
 
 /* Collective. Finds levels of up to `most` hops for the training nodes of a split, and for its evaluation
  * where the stride is 2: none that holds, with those before it, nearly all nodes. block: this rank's rows of
- * the graph. Errors: what dataset_read_split says. */
+ * the graph, or of a hypergraph's star. Errors: what dataset_read_split says. */
 int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
                 int64_t most, int stride, struct levels *levels);
 void levels_free(struct levels *levels);
@@ -48,7 +52,8 @@ double levels_added(const struct levels *levels, int64_t most, int64_t sums, dou
 enum { ROW_WORK_SUM = 16 };
 struct row_work levels_work(const struct levels *levels, int64_t most, int64_t sums, double top);
 
-/* Sorts each part's nodes by level; inside a level they keep their order. */
-int levels_order(const struct levels *levels, struct partition *partition);
+/* Sorts each part's nodes by level; inside a level they keep their order. Nodes from `vertices` on are
+ * hyperedges, which stay behind. */
+int levels_order(const struct levels *levels, int64_t vertices, struct partition *partition);
 
 #endif

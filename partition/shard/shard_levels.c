@@ -12,17 +12,6 @@ struct cut {
   int whole; /* these rows have no other columns */
 };
 
-/* Entries of a row in columns below `cols`, the first ones. */
-static int64_t entries_below(const struct csr *m, int64_t row, int64_t cols) {
-  return csr_entry_from(m->col, m->start[row], m->start[row + 1], cols) - m->start[row];
-}
-
-static void copy_row(const struct csr *from, struct csr *to, int64_t row) {
-  const int64_t at = to->start[row], count = to->start[row + 1] - at, first = from->start[row];
-  memcpy(to->col + at, from->col + first, (size_t)count * sizeof *to->col);
-  if (to->weight) memcpy(to->weight + at, from->weight + first, (size_t)count * sizeof *to->weight);
-}
-
 static int cut_own(const struct cut *cut, struct csr *to) {
   const struct csr *from = &cut->from->own_part;
   const int64_t rows = cut->rows;
@@ -33,17 +22,7 @@ static int cut_own(const struct cut *cut, struct csr *to) {
     to->nnz = from->start[rows];
     return OK;
   }
-  *to = (struct csr){.rows = rows, .cols = cut->cols};
-  TRY(memory_arrays("row offsets", ROOM(&to->start, rows + 1)));
-#pragma omp parallel for schedule(static)
-  for (int64_t v = 0; v < rows; v++) to->start[v + 1] = entries_below(from, v, cut->cols);
-  for (int64_t v = 0; v < rows; v++) to->start[v + 1] += to->start[v];
-  to->nnz = to->start[rows];
-  TRY(memory_arrays("column indices", ROOM(&to->col, to->nnz)));
-  if (from->weight) TRY(memory_arrays("edge weights", ROOM(&to->weight, to->nnz)));
-#pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t v = 0; v < rows; v++) copy_row(from, to, v);
-  return OK;
+  return csr_cut(from, rows, cut->cols, to);
 }
 
 /* Columns that are there: place[j] = 1 of column j of the halo; and how many rows and entries they leave. */

@@ -35,6 +35,28 @@ int csr_transpose(const struct csr *m, struct csr *t, int64_t **entry) {
   return OK;
 }
 
+/* The first entries of a row. */
+static void copy_row(const struct csr *from, struct csr *to, int64_t row) {
+  const int64_t at = to->start[row], count = to->start[row + 1] - at, first = from->start[row];
+  memcpy(to->col + at, from->col + first, (size_t)count * sizeof *to->col);
+  if (to->weight) memcpy(to->weight + at, from->weight + first, (size_t)count * sizeof *to->weight);
+}
+
+int csr_cut(const struct csr *m, int64_t rows, int64_t cols, struct csr *to) {
+  *to = (struct csr){.rows = rows, .cols = cols};
+  TRY(memory_arrays("row offsets", ROOM(&to->start, rows + 1)));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < rows; v++)
+    to->start[v + 1] = csr_entry_from(m->col, m->start[v], m->start[v + 1], cols) - m->start[v];
+  for (int64_t v = 0; v < rows; v++) to->start[v + 1] += to->start[v];
+  to->nnz = to->start[rows];
+  TRY(memory_arrays("column indices", ROOM(&to->col, to->nnz)));
+  if (m->weight) TRY(memory_arrays("edge weights", ROOM(&to->weight, to->nnz)));
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t v = 0; v < rows; v++) copy_row(m, to, v);
+  return OK;
+}
+
 int64_t csr_bytes(const struct csr *m) {
   int64_t per_nnz = (int64_t)sizeof *m->col + (m->weight ? (int64_t)sizeof *m->weight : 0);
   return (m->rows + 1) * (int64_t)sizeof *m->start + m->nnz * per_nnz + (m->row ? m->rows * 4 : 0);

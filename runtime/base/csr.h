@@ -27,6 +27,9 @@ int64_t csr_row_of(const int64_t *start, int64_t first, int64_t rows, int64_t en
 /* The first of the entries [first, end) of a row in that column or behind it; end: there is none. */
 int64_t csr_entry_from(const int32_t *col, int64_t first, int64_t end, int64_t column);
 
+/* to = the first `rows` rows of m in columns below `cols` (new arrays). m.row must be NULL. */
+int csr_cut(const struct csr *m, int64_t rows, int64_t cols, struct csr *to);
+
 /* Bytes that the arrays take. */
 int64_t csr_bytes(const struct csr *m);
 

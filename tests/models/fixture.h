@@ -20,7 +20,7 @@ struct fixture {
   int train;          /* percent of the nodes that train; 0: a third */
   int asked;          /* percent of the others that validate or test; 0: all */
   int graphs;         /* the nodes are those of so many graphs, which get larger; labels are theirs. 0: one */
-  int arcs;           /* percent of the pairs of nodes with an arc; 0: 12 */
+  int arcs;           /* percent of the pairs of nodes with an arc; 0: 12. Of the vertices in a hyperedge */
 };
 
 static inline uint32_t draw(uint64_t index, uint32_t what) {
@@ -87,7 +87,7 @@ static inline void fill_graph(const struct fixture *f, struct dataset_source *s)
 static inline int has_member(const struct fixture *f, int64_t e, int64_t v) {
   if (v % 13 == 5) return 0;
   if (e % 5 == 2) return v == (3 * e) % f->nodes;
-  uint32_t percent = f->wide ? 50 : e == 0 ? 40 : 6;
+  uint32_t percent = f->wide ? 50 : f->arcs ? (uint32_t)f->arcs : e == 0 ? 40 : 6;
   return draw((uint64_t)(e * f->nodes + v), 9) % 100 < percent;
 }
 

@@ -22,7 +22,7 @@ static int cpu_incidence_sum(struct kernels *k, const struct incidence_sum *op) 
                          .x = sums,
                          .col_scale = op->edge_scale,
                          .self_scale = op->self_scale,
-                         .self = op->x,
+                         .self = tensor_rows(op->x, 0, op->y.rows),
                          .self_col_scale = op->col_scale,
                          .row_scale = op->row_scale,
                          .has_halo = op->has_halo,

@@ -37,7 +37,7 @@ static struct steps steps_of(const struct incidence_sum *op) {
   s.scatter.x = s.gather.y;
   s.scatter.col_scale = op->kept.data ? op->edge_scale : NULL;
   s.scatter.self_scale = op->self_scale;
-  s.scatter.self = op->x;
+  s.scatter.self = tensor_rows(op->x, 0, op->y.rows);
   s.scatter.self_col_scale = op->col_scale;
   s.scatter.row_scale = op->row_scale;
   s.scatter.has_halo = op->has_halo;
@@ -90,7 +90,8 @@ static int sum_in_steps(struct kernels *k, const struct incidence_sum *op) {
 static struct spmm fused_of(const struct incidence_sum *op) {
   struct spmm sum = {};
   sum.a = op->a->pair;
-  sum.x = sum.self = op->x;
+  sum.x = op->x;
+  sum.self = tensor_rows(op->x, 0, op->y.rows);
   sum.col_scale = sum.self_col_scale = op->col_scale;
   sum.self_scale = op->self_scale;
   sum.row_scale = op->row_scale;

@@ -11,7 +11,7 @@ static int set_parameter(const struct pass *pass, const struct step *step) {
   struct propagation *p = pass->propagation;
   const void *value = parameter_value(pass->parameters, pass->run, step->parameter[0]).data;
   if (!p->hyper.trains_weights) return propagation_set_loop(p, pass->run, value);
-  p->hyper.kept = tensor_out(pass, step, 1);
+  p->hyper.kept = rule_tensor(pass, step->out[1]); /* of all hyperedges */
   return hyper_set_weights(p, pass->run, value);
 }
 
@@ -54,8 +54,8 @@ int run_loop_grad(const struct pass *pass, const struct step *step) {
 int run_hyperedge_grad(const struct pass *pass, const struct step *step) {
   const struct hyper_sums *hyper = &pass->propagation->hyper;
   struct incidence_weights_backward back = {
-      .a = tensor_in(pass, step, 0),
-      .b = tensor_in(pass, step, 1),
+      .a = rule_tensor(pass, step->in[0]),
+      .b = rule_tensor(pass, step->in[1]),
       .id = hyper->edge_row,
       .scale = hyper->size_scale,
       .grad = parameter_gradient(pass->parameters, pass->run, step->parameter[0]).data,

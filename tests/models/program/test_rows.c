@@ -185,6 +185,58 @@ TEST(training_agrees_with_weights_labels_and_sparse_features) {
   }
 }
 
+static const char *const hypergraph_models[] = {
+    "model.type = \"hgnn\"\nmodel.layers = 3\nmodel.dropout = 0.5",
+    "model.type = \"hgnn\"\nmodel.layers = 2\nmodel.edge_weights = true\nmodel.dropout = 0.5\n"
+    "runtime.once = false\nruntime.overlap = false",
+    "model.type = \"hgnn\"\nmodel.layers = 4\nmodel.edge_weights = true\nmodel.self_hyperedges = true\n"
+    "model.norm = \"layer\"\nmodel.residual = true\ntrain.recompute = \"layer\"",
+    "model.type = \"hgnn\"\nmodel.layers = 3\nmodel.norm = \"batch\"\nmodel.dropout = 0.5",
+    "model.type = \"unigin\"\nmodel.layers = 3\nmodel.norm = \"layer\"\nmodel.dropout = 0.3",
+    "model.type = \"unigcnii\"\nmodel.layers = 4\nmodel.dropout = 0.5"};
+enum { HYPERGRAPH_MODELS = sizeof hypergraph_models / sizeof hypergraph_models[0] };
+
+/* Hyperedges of few vertices: few of them, or so many that their rows do not travel. */
+static struct fixture small_hyperedges(int many, int train, int asked) {
+  return (struct fixture){.nodes = many ? 250 : 400,
+                          .features = 9,
+                          .classes = 4,
+                          .hyperedges = many ? 350 : 180,
+                          .arcs = 1,
+                          .train = train,
+                          .asked = asked};
+}
+
+/* Whether vertices or hyperedges travel between ranks; counts[] of the jobs that were seen. */
+static int travelled[2];
+
+static void note_travel(struct job *of) {
+  travelled[of->shard.hyper.travel] += of->shard.hyper.levels > 0;
+}
+
+TEST(training_agrees_on_a_hypergraph) {
+  fixture_change = note_travel;
+  for (int m = 0; m < HYPERGRAPH_MODELS; m++) {
+    if (ranks_on_gpu() && job.comm.size > 1 && m % 2) continue;
+    for (int many = 0; many < 2; many++) {
+      const struct fixture few = small_hyperedges(many, 1, 0), more = small_hyperedges(many, 20, 0);
+      check(&few, hypergraph_models[m], fine());
+      check_chunked(&more, hypergraph_models[m], m % 2 ? fine() : rough(), 0);
+    }
+  }
+  fixture_change = NULL;
+  assert_true(job.comm.size == 1 || (travelled[TRAVEL_VERTICES] > 0 && travelled[TRAVEL_HYPEREDGES] > 0));
+}
+
+TEST(evaluations_agree_on_a_hypergraph) {
+  for (int m = 0; m < HYPERGRAPH_MODELS; m++) {
+    const struct fixture f = small_hyperedges(m % 2, 1, 2);
+    if (ranks_on_gpu() && job.comm.size > 1 && m % 2 == 0) continue;
+    const struct saved saved = check_chunked(&f, hypergraph_models[m], fine(), m % 3 == 1 ? 512 : 0);
+    if (saved.rows[EVALUATION] <= 0) fail_msg("%s: an evaluation computes all rows", hypergraph_models[m]);
+  }
+}
+
 static int64_t feature_rows;
 
 /* Of all ranks, that steps read of the features; each step counts. */

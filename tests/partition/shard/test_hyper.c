@@ -60,7 +60,8 @@ static void open_hyper(int wide, enum partition_method method, enum node_order o
   assert_ok(dataset_open(&dataset, path_of(wide)));
   assert_ok(star_expansion_read_block(&comm, &dataset, &block));
   assert_ok(star_expansion_hash(&comm, &dataset, &block, &hash));
-  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, &block, comm.size, NULL, &expansion));
+  assert_ok(
+      star_expansion_partition(&comm, &config, &dataset, hash, &block, NULL, comm.size, NULL, &expansion));
   assert_ok(hyper_init(&comm, &dataset, &expansion, &block, &hyper));
 }
 
@@ -104,23 +105,23 @@ static void check_facts(int wide) {
 }
 
 static void check_matrices(int wide) {
-  int64_t held[2] = {hyper.inner_edges.nnz + hyper.outer_own.nnz, hyper.edges};
-  int64_t travelling = hyper.travel == TRAVEL_VERTICES ? hyper.outer_away.nnz : hyper.partial.nnz;
+  int64_t held[2] = {hyper.all.inner_edges.nnz + hyper.all.outer_own.nnz, hyper.edges};
+  int64_t travelling = hyper.travel == TRAVEL_VERTICES ? hyper.all.outer_away.nnz : hyper.all.partial.nnz;
   for (int64_t e = 0; e < hyper.inner; e++) {
-    for (int64_t i = hyper.inner_edges.start[e]; i < hyper.inner_edges.start[e + 1]; i++)
-      assert_true(has(wide, hyper.edge_id[e], own_vertex(hyper.inner_edges.col[i])));
-    assert_int_equal(hyper.inner_edges.start[e + 1] - hyper.inner_edges.start[e], hyper.edge[e].size);
+    for (int64_t i = hyper.all.inner_edges.start[e]; i < hyper.all.inner_edges.start[e + 1]; i++)
+      assert_true(has(wide, hyper.edge_id[e], own_vertex(hyper.all.inner_edges.col[i])));
+    assert_int_equal(hyper.all.inner_edges.start[e + 1] - hyper.all.inner_edges.start[e], hyper.edge[e].size);
   }
   for (int64_t e = 0; e < hyper.outer; e++) {
-    for (int64_t i = hyper.outer_own.start[e]; i < hyper.outer_own.start[e + 1]; i++)
-      assert_true(has(wide, hyper.edge_id[hyper.inner + e], own_vertex(hyper.outer_own.col[i])));
+    for (int64_t i = hyper.all.outer_own.start[e]; i < hyper.all.outer_own.start[e + 1]; i++)
+      assert_true(has(wide, hyper.edge_id[hyper.inner + e], own_vertex(hyper.all.outer_own.col[i])));
   }
   held[0] += travelling;
   assert_ok(comm_reduce(&comm, held, 2, NUMBER_INT64, REDUCE_SUM));
   assert_int_equal(held[0], dataset.incidences); /* each incidence once, on one rank */
   assert_int_equal(held[1], dataset.hyperedges);
-  assert_int_equal(hyper.rest.cols, hyper.outer + hyper_arrivals(&hyper));
-  for (int64_t r = 0; r < hyper.rest.rows; r++) assert_true(hyper.has_halo[hyper.rest.row[r]]);
+  assert_int_equal(hyper.all.rest.cols, hyper.outer + hyper_arrivals(&hyper, &hyper.all));
+  for (int64_t r = 0; r < hyper.all.rest.rows; r++) assert_true(hyper.all.has_halo[hyper.all.rest.row[r]]);
 }
 
 TEST(each_incidence_is_summed_on_one_rank) {
@@ -164,7 +165,7 @@ TEST(a_kept_partition_is_read_again) {
   uint64_t hash;
   assert_ok(star_expansion_read_block(&comm, &dataset, &block));
   assert_ok(star_expansion_hash(&comm, &dataset, &block, &hash));
-  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, &block, comm.size, NULL, &again));
+  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, &block, NULL, comm.size, NULL, &again));
   graph_free(&block);
   assert_int_equal(again.cached, comm.size > 1);
   assert_memory_equal(again.order, expansion.order, (size_t)expansion.nodes * sizeof *expansion.order);
@@ -202,7 +203,7 @@ TEST(rows_come_and_go_back) {
   struct kernels k = {0};
   for (int wide = 0; wide < 2; wide++) {
     open_hyper(wide, PARTITION_RANDOM, ORDER_AUTO);
-    struct halo *halo = &hyper.halo;
+    struct halo *halo = &hyper.all.halo;
     int64_t sends = halo_send_rows(halo);
     double *away = NULL, *back = NULL;
     assert_ok(device_open(&device, "cpu", 0, 1, 1));
