@@ -44,12 +44,16 @@ static void forget_wide(struct csr *m) {
   m->wide = NULL;
 }
 
+int features_are_borrowed(const struct run *run) {
+  return !run->shard->sparse && run->device->ops->on_host && run->kernels->dtype == F32;
+}
+
 int features_init(struct features *f, struct run *run, int once) {
   struct shard *shard = run->shard;
   f->once = once;
   f->sparse = shard->sparse;
   f->masked = run->config->model.dropout_input > 0;
-  f->borrowed = !f->sparse && run->device->ops->on_host && run->kernels->dtype == F32;
+  f->borrowed = features_are_borrowed(run);
   return divide_rows(f, run);
 }
 
@@ -100,11 +104,12 @@ int64_t features_bytes(const struct features *f) {
   return bytes;
 }
 
-void features_plan(struct features *f, struct run *run, struct arena *arena) {
+void features_plan(struct features *f, struct run *run, struct arena *arena, const struct tensor *planned) {
   enum dtype dtype = run->kernels->dtype;
   int64_t own = run->shard->own, width = run->shard->features;
   if (f->sparse || (f->once && !f->borrowed)) return;
   f->dense = f->borrowed ? tensor_of(run->shard->feature, dtype, own, width)
+             : planned   ? *planned
                          : arena_tensor(arena, dtype, own, width);
   if (f->masked) f->dense_masked = arena_tensor(arena, dtype, own, width);
 }

@@ -40,9 +40,12 @@ enum normalize features_normalized_as_read(const struct config *config);
  * start: `count` first ones, of which a training wants products (and dropout), a gradient, or both. Calls of
  * the same count are of the same rows. */
 int features_init(struct features *f, struct run *run, int once);
+/* Whether dense X is the shard's own memory. */
+int features_are_borrowed(const struct run *run);
 int features_add_rows(struct features *f, struct run *run, int64_t count, int trains, int gradient);
 void features_rows_added(struct features *f, struct run *run);
-void features_plan(struct features *f, struct run *run, struct arena *arena);
+/* planned: where dense X lies, as a value of the program; NULL: in a place of its own. */
+void features_plan(struct features *f, struct run *run, struct arena *arena, const struct tensor *planned);
 int features_start(struct features *f, struct run *run, const int64_t *id);
 void features_free(struct features *f, struct run *run);
 

@@ -111,12 +111,14 @@ static void span_gradients(struct model *model) {
 /* Lays out every buffer; called once to measure and once over the allocated block. */
 static int plan(struct model *model, struct run *run) {
   struct arena *arena = &model->arena;
+  struct program *p = &model->program;
   parameters_plan(&model->parameters, run, arena);
   model->id = arena_take(arena, run->shard->own * (int64_t)sizeof *model->id);
-  features_plan(&model->features, run, arena);
+  place_values(p, run, arena);
+  features_plan(&model->features, run, arena,
+                p->saved.features ? &p->value[VALUE_FEATURES].tensor[TRAINING] : NULL);
   if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
   readout_plan(&model->readout, run, arena);
-  place_values(&model->program, run, arena);
   model->sums = arena_take(arena, 2 * widest_output(&model->program) * dtype_bytes(run->kernels->real));
   model->chunk_sums = arena_take(arena, model->chunk_count * dtype_bytes(run->kernels->real));
   return OK;
@@ -155,7 +157,19 @@ static int recompute(struct program *p, const struct config *config, int saving)
   return p->code;
 }
 
+/* Whether nothing reads the features but what is computed once. */
+static int features_are_read_once(const struct program *p) {
+  return hoisted(p) && program_readers(p, VALUE_FEATURES, NULL, NULL) == 1;
+}
+
+/* Dense features that an epoch reads as they are. */
+static int features_may_wait(const struct program *p, const struct run *run) {
+  return !run->shard->sparse && run->config->model.dropout_input == 0 && !features_are_borrowed(run) &&
+         !features_are_read_once(p);
+}
+
 static int offload(struct program *p, const struct run *run, int saving) {
+  p->saved.features_may = features_may_wait(p, run);
   const int wanted = saving - most_recomputing(p, run->config);
   if (run->config->runtime.offload == OFFLOAD_ACTIVATIONS) return offload_steps(p, INT_MAX);
   TRY(offload_steps(p, 0));
@@ -193,11 +207,6 @@ static int build(struct model *model, struct run *run, int saving) {
   for (int s = 0; s < p->loss; s++)
     model->uses_graph |= p->step[s].aggregation.once || p->step[s].exchange > 0;
   return OK;
-}
-
-/* Whether nothing reads the features but what is computed once. */
-static int features_are_read_once(const struct program *p) {
-  return hoisted(p) && program_readers(p, VALUE_FEATURES, NULL, NULL) == 1;
 }
 
 /* What one hoisted step leaves for another is a panel, too. */

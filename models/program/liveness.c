@@ -53,7 +53,7 @@ static void extend_by(int s, int time) {
     if (step->out[i] != NONE) extend_to(step->out[i], s, time);
 }
 
-/* What was computed once may wait from its last reader in the forward until a FETCH brings it back. */
+/* What never changes may wait from its last reader in the forward until a FETCH brings it back. */
 static void find_absence(int fetch) {
   const int v = p->step[fetch].out[0];
   struct life *life = v == NONE ? NULL : life_of(v);
@@ -64,7 +64,7 @@ static void find_absence(int fetch) {
     if (program_touches(p, s, v) && program_head(p, s) > life->away) life->away = program_head(p, s);
 }
 
-/* What is computed once stays for ever; the panels that it is made of are gone before the first step. */
+/* What never changes stays for ever; the panels that it is made of are gone before the first step. */
 static void find_lives(void) {
   const int never = p->steps + 1, steps = plan == TRAINING ? p->steps : p->loss;
   for (int v = 0; v < p->values; v++) *life_of(v) = (struct life){.begin = never, .end = NONE - 1};
@@ -73,6 +73,7 @@ static void find_lives(void) {
     extend_by(s, step->aggregation.once ? NONE : program_head(p, s));
     if (step->aggregation.once && !program_passes_by(p, step->out[0])) extend(step->out[0], p->steps);
   }
+  if (p->saved.features) *life_of(VALUE_FEATURES) = (struct life){.begin = NONE, .end = p->steps};
   extend(p->logits, p->loss);
   if (plan == TRAINING) /* a loss may come along */
     extend(p->step[p->loss].out[0], program_head(p, p->value[p->logits].writer));
@@ -96,9 +97,9 @@ static int live_together(const struct life *a, const struct life *b) {
   return a->begin <= b->end && b->begin <= a->end && !is_absent_while(a, b) && !is_absent_while(b, a);
 }
 
-/* Values with memory of their own that some step writes. */
+/* Values with memory of their own that some step writes, or that wait for it. */
 static int owns_memory(int v) {
-  return v != VALUE_FEATURES && p->value[v].place == NONE && life_of(v)->begin <= life_of(v)->end;
+  return p->value[v].place == NONE && life_of(v)->begin <= life_of(v)->end;
 }
 
 /* It lies in the same place in both plans. */
@@ -269,7 +270,7 @@ static struct tensor tensor_of_value(const struct program *program, int v, enum 
 
 void place_values(struct program *program, const struct run *run, struct arena *arena) {
   char *block = arena_take(arena, program->bytes);
-  for (int v = 1; v < program->values; v++)
+  for (int v = program->saved.features ? VALUE_FEATURES : VALUE_FEATURES + 1; v < program->values; v++)
     for (enum value_plan in = TRAINING; in < PLANS; in++)
       program->value[v].tensor[in] = tensor_of_value(program, v, in, block);
   char *running = arena_take(arena, program_statistics(program) * dtype_bytes(run->kernels->real));

@@ -2,10 +2,10 @@
  * MICRO 2016). An output of a layer is copied there as soon as it is written, beside the steps that follow,
  * and back while the backward is at the layer that reads it. An OFFLOAD or a FETCH begins a copy, waits for
  * the one that was begun before, or both; so at most two are on their way. Those of the lowest layers go
- * first, which wait longest; ahead of them what was computed once, which is on the host from the start and
- * only comes back, to the place that it had. Invariants: no value that waits is written or read between; a
- * step of the backward reads what has come back; memory that a copy reads or writes is no other value's until
- * it has ended. */
+ * first, which wait longest; ahead of them what never changes, features and what was computed once of them,
+ * which is on the host from the start and only comes back, to the place that it had. Invariants: no value
+ * that waits is written or read between; a step of the backward reads what has come back; memory that a copy
+ * reads or writes is no other value's until it has ended. */
 #include <assert.h>
 
 #include "models/program/program.h"
@@ -14,9 +14,9 @@
 /* A value that can wait. */
 struct stay {
   int value, back; /* what comes back in its place; NONE: it does not wait */
-  int written;     /* the last step of the forward that writes it */
+  int written;     /* the last step of the forward that writes it; NONE: the features */
   int read;        /* the first call of the backward that reads it, a head */
-  int constant;    /* it was computed once */
+  int constant;    /* it never changes */
 };
 
 /* Attention adds terms of scores to the rows of its message. */
@@ -33,7 +33,7 @@ static int writes(const struct program *p, int step, int place) {
 static int find_stay(const struct program *p, int place, struct stay *stay) {
   const int first = p->chunk.rows > 0 ? p->chunk.first : p->loss,
             behind = p->chunk.rows > 0 ? p->chunk.behind : p->loss + 1;
-  *stay = (struct stay){.value = place, .back = NONE, .written = NONE, .read = p->steps};
+  *stay = (struct stay){place, NONE, NONE, p->steps, place == VALUE_FEATURES};
   for (int s = 0; s < p->steps; s++) {
     if (!program_touches(p, s, place)) continue;
     const int head = program_head(p, s);
@@ -42,12 +42,13 @@ static int find_stay(const struct program *p, int place, struct stay *stay) {
     if (s < first && writes(p, s, place)) stay->written = s;
     if (s >= behind && head < stay->read) stay->read = head;
   }
-  return stay->written != NONE && stay->read < p->steps && stay->read >= behind;
+  return (stay->written != NONE || stay->constant) && stay->read < p->steps && stay->read >= behind;
 }
 
 static int may_wait(const struct program *p, int v) {
   const struct value *value = &p->value[v];
-  if (v == VALUE_FEATURES || value->place != NONE || value->layer >= p->layers - 1) return 0;
+  if (v == VALUE_FEATURES) return p->saved.features_may;
+  if (value->place != NONE || value->layer >= p->layers - 1) return 0;
   if (program_passes_by(p, v)) return 0;
   return v != program_place(p, p->logits) && (p->embedding == NONE || v != program_place(p, p->embedding));
 }
@@ -75,6 +76,10 @@ static int copy_of(struct program *p, int value, int place) {
 
 static void give_room(struct program *p, struct stay *stay) {
   struct value *value = &p->value[stay->value];
+  if (stay->value == VALUE_FEATURES) {
+    p->saved.features = 1;
+    for (int plan = 0; plan < PLANS; plan++) value->held[plan] = INT64_MAX; /* one place serves both */
+  }
   value->waits = p->saved.waiting;
   p->saved.waiting += plan_bytes_of(value, TRAINING);
   stay->back = stay->constant ? stay->value : copy_of(p, stay->value, NONE);

@@ -26,7 +26,7 @@ struct value {
   enum dtype dtype;
   int64_t rows, cols, stride;
   int layer;
-  int writer; /* NONE: the features */
+  int writer; /* NONE: the features, which are there from the start */
   int place;  /* the value whose memory it shares, from column `first` on; NONE: it has its own */
   int64_t first;
   int gradient;        /* where its gradient is to lie, a view; NONE: anywhere */
@@ -59,9 +59,12 @@ struct chunked_steps {
 struct saved_memory {
   int repeated;        /* the lowest layers whose inside the backward computes again */
   int can_wait, waits; /* values that could wait in the host's memory, and that do */
-  int constants;       /* that could and were computed once */
-  int64_t waiting;     /* bytes of those that do */
-  char *host;          /* [waiting] */
+  int constants;       /* that could and never change */
+  int features_may; /* the features lie on the device as the steps read them, in every epoch: set by the model
+                     */
+  int features;     /* they wait: their memory is in the block of values */
+  int64_t waiting;  /* bytes of those that do */
+  char *host;       /* [waiting] */
 };
 
 struct program {

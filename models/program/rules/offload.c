@@ -51,7 +51,8 @@ int run_fetch(const struct pass *pass, const struct step *step) {
 /* The value that a step brings back to the place that it had; NONE: it does nothing of the kind. */
 static int constant_of(const struct program *p, int s) {
   const int value = p->step[s].kind == STEP_FETCH ? p->step[s].out[0] : NONE;
-  return value != NONE && p->step[p->value[value].writer].aggregation.once ? value : NONE;
+  if (value == NONE || value == VALUE_FEATURES) return value;
+  return p->step[p->value[value].writer].aggregation.once ? value : NONE;
 }
 
 int constants_to_host(const struct program *p, struct run *run) {

@@ -46,7 +46,7 @@ rule run_offload, run_fetch;                                    /* offload.c */
 rule run_zero;                                                  /* zero.c */
 rule run_norm_backward;                                         /* norm.c */
 
-/* What was computed once and waits in the host's memory: there it goes at the start, and from there comes
+/* What never changes and waits in the host's memory: there it goes at the start, and from there comes
  * back where no FETCH has brought it, of a pass that was not all the way. */
 int constants_to_host(const struct program *p, struct run *run);
 int constants_from_host(const struct program *p, struct run *run);
