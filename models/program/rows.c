@@ -105,6 +105,11 @@ static void need(struct needs *n, int value, int level) {
   if (level > *of) *of = level;
 }
 
+/* Whether a step passes over the arcs of rows that have no adjacency of their own. */
+static int passes_all_arcs(const struct needs *n, const struct step *step, int level) {
+  return passes_arcs(step) && level >= n->run->shard->levels.summed;
+}
+
 static void need_forward(struct needs *n, int s) {
   struct step *step = &n->p->step[s];
   struct step_rows *rows = &step->rows[n->plan];
@@ -116,6 +121,7 @@ static void need_forward(struct needs *n, int s) {
   for (int i = 0; i < STEP_OUTS; i++)
     if (step->out[i] != NONE && n->level[program_place(n->p, step->out[i])] > level)
       level = n->level[program_place(n->p, step->out[i])];
+  if (passes_all_arcs(n, step, level)) level = ALL_ROWS;
   rows->level = level;
   rows->from = passes_arcs(step) ? level_below(n->run, level) : level;
   for (int i = 0; i < STEP_INS; i++)
@@ -159,7 +165,7 @@ static void need_backward(struct needs *n, struct step step) {
   const int dy = step.in[step.kind == STEP_WGRAD];
   int part[2];
   parts_of(&step, part);
-  if (takes_all(n, &step)) add_zeros(n, dy, ALL_ROWS, step.layer);
+  if (takes_all(n, &step) || passes_all_arcs(n, &step, n->level[dy])) add_zeros(n, dy, ALL_ROWS, step.layer);
   step.rows[TRAINING].from = step.rows[TRAINING].level = n->level[dy];
   if (passes_arcs(&step)) step.rows[TRAINING].level = level_below(n->run, step.rows[TRAINING].from);
   if (reads_own_rows(n, &step)) add_zeros(n, dy, step.rows[TRAINING].level, step.layer);

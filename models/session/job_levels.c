@@ -59,7 +59,7 @@ struct search {
 
 static int find(const struct search *search, int stride, struct levels *levels) {
   return levels_find(search->comm, search->dataset, search->block, search->split, search->sums->levels,
-                     stride, levels);
+                     search->sums->count, stride, levels);
 }
 
 /* Sums over arcs of an epoch, in those of a forward pass over all rows: forward, back, and the share of an

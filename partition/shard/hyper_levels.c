@@ -104,9 +104,9 @@ int hyper_add_levels(struct comm *comm, const struct partition *expansion, const
                      const struct shard_levels *shard, struct hyper *hyper) {
   ENDED_BY(cutting_free)
   struct cutting cutting = {.comm = comm, .expansion = expansion, .levels = levels, .hyper = hyper};
-  if (shard->count == 0) return OK;
-  int code = memory_arrays("levels of a hypergraph", ROOM(&hyper->level, shard->count));
-  if (code == OK) hyper->levels = shard->count;
+  if (shard->summed == 0) return OK;
+  int code = memory_arrays("levels of a hypergraph", ROOM(&hyper->level, shard->summed));
+  if (code == OK) hyper->levels = shard->summed;
   if (code == OK) code = cutting_init(&cutting);
   TRY(comm_agree(comm, code));
   for (int level = 0; level < hyper->levels; level++) TRY(add_level(&cutting, shard, level));

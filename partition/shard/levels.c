@@ -136,7 +136,7 @@ static int measure(const struct search *search, int level, struct levels *levels
 }
 
 int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
-                int64_t most, int stride, struct levels *levels) {
+                int64_t most, int64_t sums, int stride, struct levels *levels) {
   const struct search search = {comm, block, dataset->nodes};
   levels->stride = stride;
   TRY(comm_agree(comm, mark_split(dataset, block->nodes, split, levels)));
@@ -148,6 +148,7 @@ int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *
     if (levels->closed || levels->rows[level] > NEARLY_ALL) break;
     levels->count++;
   }
+  levels->summed = (int)smaller(sums * stride, levels->count);
 #pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < block->nodes; v++)
     if (levels->of[v] > levels->count) levels->of[v] = (uint8_t)levels->count;

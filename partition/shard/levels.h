@@ -23,17 +23,19 @@ enum { LEVELS_MOST = 15 };
 struct levels {
   int count;   /* levels that are kept; 0: none are, all nodes are alike */
   int stride;  /* from a level to that one hop further down: 2 where evaluations have levels, else 1 */
+  int summed;  /* the first ones, of the rows of which arcs are summed; of the others the rows alone matter */
   int closed;  /* no arc leads from another node to those of the levels: one further down needs no more */
   uint8_t *of; /* [nodes] at most count; of a star, vertices and then hyperedges */
   /* Shares of nodes, or vertices, up to that level, and of the arcs that a product with these rows reads */
   double rows[LEVELS_MOST], arcs[LEVELS_MOST];
 };
 
-/* Collective. Finds levels of up to `most` hops for the training nodes of a split, and for its evaluation
- * where the stride is 2: none that holds, with those before it, nearly all nodes. block: this rank's rows of
- * the graph, or of a hypergraph's star. Errors: what dataset_read_split says. */
+/* Collective. Finds levels of up to `most` hops for the training nodes of a split, `sums` of which are
+ * summed, and for its evaluation where the stride is 2: none that holds, with those before it, nearly all
+ * nodes. block: this rank's rows of the graph, or of a hypergraph's star. Errors: what dataset_read_split
+ * says. */
 int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
-                int64_t most, int stride, struct levels *levels);
+                int64_t most, int64_t sums, int stride, struct levels *levels);
 void levels_free(struct levels *levels);
 /* Keeps how many there are and their shares alone. */
 void levels_forget_nodes(struct levels *levels);

@@ -126,6 +126,7 @@ static int add_level(struct comm *comm, const struct partition *partition, const
   to->rows = rows_up_to(rows, levels, level);
   to->rows_share = levels->rows[level];
   to->arcs_share = levels->arcs[level];
+  if (level >= shard->summed) return OK;
   const struct cut forward = {rows->in, levels, to->rows, below, next, 1};
   const struct cut backward = {rows->out, levels, below, to->rows, level, 0},
                    none = {rows->out, levels, 0, 0, 0, 0};
@@ -140,7 +141,7 @@ int shard_levels_init(struct comm *comm, const struct partition *partition, cons
                       const struct shard_rows *rows, struct shard_levels *shard) {
   FREED int32_t *local = NULL;
   if (levels->count == 0) return OK;
-  *shard = (struct shard_levels){levels->count, levels->stride, levels->closed, NULL};
+  *shard = (struct shard_levels){levels->count, levels->stride, levels->summed, levels->closed, NULL};
   int code = memory_arrays("levels of a shard", ROOM(&shard->of, levels->count));
   if (code != OK) shard->count = 0;
   if (code == OK) code = partition_local_ids(partition, comm->rank, &local);

@@ -19,6 +19,7 @@ struct shard_level {
 struct shard_levels {
   int count; /* the rows of one more would be all ... */
   int stride;
+  int summed; /* the first ones have adjacencies */
   int closed; /* ... or the same as those of the last */
   struct shard_level *of;
 };

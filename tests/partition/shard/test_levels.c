@@ -25,7 +25,7 @@ static void open_scene(struct scene *s, struct random_graph graph, int64_t most,
   random_dataset(&comm, &s->graph, "test_levels", &s->dataset);
   random_block_of_rows(&comm, &s->dataset, &block);
   assert_ok(partition_make(&comm, &config, &s->dataset, 1, NULL, NULL, comm.size, NULL, &s->partition));
-  assert_ok(levels_find(&comm, &s->dataset, &block, 0, most, stride, &s->levels));
+  assert_ok(levels_find(&comm, &s->dataset, &block, 0, most, most, stride, &s->levels));
   assert_ok(levels_order(&s->levels, s->dataset.nodes, &s->partition));
   assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
   assert_ok(shard_add_levels(&comm, &s->partition, &s->levels, &s->shard));

@@ -92,7 +92,7 @@ static void check(struct setting setting) {
   assert_ok(
       partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size / setting.columns, NULL, &partition));
   assert_ok(partition_deal(&partition, setting.columns));
-  if (setting.stride) assert_ok(levels_find(&comm, &dataset, &block, 0, 4, setting.stride, &levels));
+  if (setting.stride) assert_ok(levels_find(&comm, &dataset, &block, 0, 4, 4, setting.stride, &levels));
   if (setting.stride) assert_ok(levels_order(&levels, dataset.nodes, &partition));
   make(&comm, &dataset, &partition, &block, &setting, &levels, &among);
   assert_ok(graph_read(&dataset, 0, dataset.nodes, &whole));
