@@ -136,26 +136,35 @@ static double degree_of(const struct run *run, int64_t v, const double *sum, dou
   return sum[v] + (in->loops == LOOPS_APART ? self : 0);
 }
 
-/* s, r and c of the rows of P. */
+/* s, r and c of row v of P; r[v] is what sum_rows left. Whether a degree that divides has a loop below 0. */
+static int row_scales(const struct propagation *p, const struct run *run, int64_t v, double *self, double *r,
+                      double *c) {
+  const struct adjacency *in = &run->shard->in;
+  const enum norm_edges norm = norm_of(p, run);
+  const int has_loop = in->self && !isnan(in->self[v]);
+  const double stored = has_loop ? (double)in->self[v] : 0;
+  self[v] = p->loop + (!has_loop && adds_loops(p) ? 1 : stored);
+  const double degree = degree_of(run, v, r, self[v], stored), inverse = degree > 0 ? 1 / degree : 0;
+  r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
+  c[v] = norm == EDGES_BOTH ? r[v] : 1;
+  r[v] *= p->factor;
+  return norm != EDGES_NONE && stored < 0;
+}
+
 static int node_scales(const struct propagation *p, const struct run *run, double *self, double *r,
                        double *c) {
   const struct adjacency *in = &run->shard->in;
   const int64_t *id = run->partition->order + partition_row_first(run->partition, run->comm->rank);
-  enum norm_edges norm = norm_of(p, run);
+  const int64_t rows = in->own_part.rows;
+  int64_t wrong = rows; /* the first such row */
   if (run->kernels->real == F64) sum_rows(run, r);
-  for (int64_t v = 0; v < in->own_part.rows; v++) {
-    int has_loop = in->self && !isnan(in->self[v]);
-    double stored = has_loop ? (double)in->self[v] : 0;
-    self[v] = p->loop + (!has_loop && adds_loops(p) ? 1 : stored);
-    if (norm != EDGES_NONE && stored < 0)
-      FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
-           run->config->dataset.path, (long long)id[v], stored, setting_of(p, norm));
-    double degree = degree_of(run, v, r, self[v], stored), inverse = degree > 0 ? 1 / degree : 0;
-    r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
-    c[v] = norm == EDGES_BOTH ? r[v] : 1;
-    r[v] *= p->factor;
-  }
-  return OK;
+#pragma omp parallel for schedule(static) reduction(min : wrong)
+  for (int64_t v = 0; v < rows; v++)
+    if (row_scales(p, run, v, self, r, c)) wrong = smaller(wrong, v);
+  if (wrong == rows) return OK;
+  FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
+       run->config->dataset.path, (long long)id[wrong], (double)in->self[wrong],
+       setting_of(p, norm_of(p, run)));
 }
 
 static int check_weights(const struct propagation *p, const struct run *run, const struct csr *part) {

@@ -74,7 +74,9 @@ static int upload_counted(struct objective *objective, struct run *run) {
   int64_t bytes = shard->own * (int64_t)sizeof(int32_t);
   FREED int32_t *counted = NULL;
   TRY(memory_alloc(&counted, bytes, "labels of training nodes"));
+#pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < shard->own; v++) counted[v] = -1;
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < shard->split_count[SPLIT_TRAIN]; i++) {
     int32_t v = shard->split[SPLIT_TRAIN][i];
     counted[v] = shard->label[v];
@@ -87,6 +89,7 @@ static int upload_rows(struct objective *objective, struct run *run, enum split 
   const int64_t count = run->shard->split_count[split], bytes = count * (int64_t)sizeof(int32_t);
   FREED int32_t *row = NULL;
   TRY(memory_alloc(&row, bytes, "nodes of splits"));
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < count; i++) row[i] = (int32_t)(run->shard->split[split][i] % objective->chunk_rows);
   TRY(device_upload(run->device, STREAM_COMPUTE, objective->rows[split], row, bytes));
   return device_synchronize(run->device, STREAM_COMPUTE);
