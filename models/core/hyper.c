@@ -9,7 +9,9 @@
 
 static int layouts_init(struct hyper_sums *s, struct run *run, const struct layout_plan *plan) {
   struct hyper *h = s->hyper;
-  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, plan, INCIDENCE_AUTO, &s->inner));
+  /* Pairs of vertices would be a preparation. */
+  const enum incidence_form form = plan->tiers == LAYOUT_CSR ? INCIDENCE_STEPS : INCIDENCE_AUTO;
+  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, plan, form, &s->inner));
   TRY(layout_init(run->kernels, &h->outer_own, plan, &s->outer_own));
   TRY(layout_init(run->kernels, &h->outer_away, plan, &s->outer_away));
   TRY(layout_init(run->kernels, &h->partial, plan, &s->partial));

@@ -227,10 +227,11 @@ TEST(sparse_features_are_multiplied_in_the_rows_that_are_needed) {
 }
 
 /* On a GPU; the processor has one layout. */
-TEST(training_agrees_through_tiles_and_windows) {
+TEST(training_agrees_through_other_layouts) {
   const struct fixture f = {.nodes = 300, .features = 20, .classes = 4, .arcs = 8, .train = 20};
   check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"tiles\"", rough());
   check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"windows\"", rough());
+  check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"csr\"", rough());
 }
 
 /* A setting out of a list, or one of two numbers. */
