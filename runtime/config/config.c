@@ -43,7 +43,7 @@ static const struct config_key table[] = {
     INTEGER(model.heads_last, 1, 1, 64, "gat, gatv2: heads of the last layer, which gives their mean"),
     CHOICE(model.norm, NORM_NONE, "normalisation of hidden layers", "none", "batch", "layer"),
     CHOICE(model.norm_edges, EDGES_BOTH, "gcn: scale edges by the degrees of both ends, of the row, or not", "both", "row", "none"),
-    CHOICE(model.aggregator, AGGREGATOR_MEAN, "sage: what neighbours become; gcn: their mean with the node itself; max: the largest of relu(H W + b), hidden wide", "mean", "gcn", "sum", "max"),
+    CHOICE(model.aggregator, AGGREGATOR_MEAN, "sage: what neighbours become; gcn: their mean with the node itself; max: the largest of relu(H W + b), hidden wide; min: the smallest", "mean", "gcn", "sum", "max", "min"),
     CHOICE(model.readout, READOUT_SUM, "of datasets of many graphs: what the nodes of a graph become, ahead of the last linear layer", "sum", "mean", "max"),
     REAL(model.eps, 0, -1e6, 1e6, "gin, unigin: the node itself counts 1 + eps times"),
     BOOLEAN(model.learn_eps, 0, "gin, unigin: train eps from there on, one a layer"),
