@@ -4,7 +4,10 @@
  * (kernels/format/tiles.h), dense blocks as bitmaps for tensor cores; condensed windows
  * (kernels/format/condensed.h), also for tensor cores, of what is left; both where kernels/cost/cost_model.h
  * says that they pay; and row segments (kernels/format/row_segments.h), compressed rows cut for the gather.
- * Weights are 4 bytes an arc in each tier; tiles round them to bf16 where X is. */
+ * Weights are 4 bytes an arc in each tier; tiles round them to bf16 where X is.
+ *
+ * Or nothing is made of the matrix at all (LAYOUT_CSR): row offsets, columns and weights as they are, which
+ * op_spmm alone can read. */
 #ifndef KERNELS_FORMAT_LAYOUT_H
 #define KERNELS_FORMAT_LAYOUT_H
 
@@ -15,6 +18,7 @@ struct layout {
   int64_t least;         /* entries of a cell from which on it is a tile; TILE_CELLS + 1: none is */
   int64_t tiles, tile_entries;
   int64_t windows, window_blocks, window_entries; /* condensed */
+  int plain;                                      /* compressed rows as they are: no tiers */
   int64_t bytes;                                  /* on the device */
   double copying;                                 /* seconds of its making that large copies to it took */
 };

@@ -165,6 +165,10 @@ struct cost_rows row_segments_foresee(const struct csr *m, const struct row_segm
   return (struct cost_rows){smaller(longest, limit), longest > limit};
 }
 
+struct cost_rows row_segments_uncut(const struct csr *m) {
+  return (struct cost_rows){longest_row(m), 0};
+}
+
 int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan, struct row_segments *s) {
   *s = (struct row_segments){.csr = m, .in_order = plan->in_order};
   s->limit = limit_of(m, plan, longest_row(m));

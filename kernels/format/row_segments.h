@@ -84,6 +84,9 @@ struct row_segments_plan {
 /* What of the rows of m, cut so, decides how long a small product takes. */
 struct cost_rows row_segments_foresee(const struct csr *m, const struct row_segments_plan *plan);
 
+/* The same of rows that nobody cuts. */
+struct cost_rows row_segments_uncut(const struct csr *m);
+
 /* Cuts m, which is borrowed, by row_segments_limit. Errors: BAD_INPUT where there are more row segments than
  * a GPU's layout can number, FAILED when memory is short. */
 int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan,

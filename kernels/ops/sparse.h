@@ -12,6 +12,9 @@ struct layout_plan {
   enum layout_tiers tiers;
   int64_t width; /* columns of X; 0: not known, for the gather alone */
   int streams;   /* the gather may stream through short rows */
+  /* For measurements, of LAYOUT_CSR: groups of 32 columns that a warp sums at once, 1, 2 or 4 (0: by the
+   * width); its threads read each column id from memory instead of sharing what they have read. */
+  int csr_groups, csr_uncached;
 };
 
 /* Y = A X between scales:

@@ -10,10 +10,11 @@
 
 enum { SAMPLE = 1 << 20 }; /* entries that a look at windows takes */
 
-/* On the device: ids and weights, tiles' bits, what numbers rows and their pieces. */
+/* On the device: ids and weights, tiles' bits, what numbers rows and their pieces; or row offsets. */
 static int64_t bytes_of_layout(const struct layout *layout) {
   const struct csr *m = layout->csr;
   const int64_t each = m->weight ? 8 : 4;
+  if (layout->plain) return m->nnz * each + (m->rows + 1) * (int64_t)sizeof *m->start;
   return (m->nnz - layout->tile_entries) * each + layout->tiles * TILE_WORDS * 4 +
          m->rows * ROW_SEGMENT_BYTES;
 }
@@ -62,7 +63,8 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
   const struct csr *m = layout->base.csr;
   const struct row_segments_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams, 0};
   struct choice choice = {.tile_arcs_least = TILE_CELLS + 1};
-  layout->rows = row_segments_foresee(m, &cuts);
+  layout->base.plain = plan->tiers == LAYOUT_CSR;
+  layout->rows = layout->base.plain ? row_segments_uncut(m) : row_segments_foresee(m, &cuts);
   const struct cost_case c = {cost_model_of(k->device->name), k->precision, plan->width, m->weight != NULL,
                               layout->rows};
   TRY(tiles_density(m, k->device->threads, &layout->density));

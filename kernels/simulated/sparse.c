@@ -1,6 +1,7 @@
 /* Ops over the arcs of a layout: what the gather of their rows takes, and a pass over the rest. */
 #include <math.h>
 
+#include "kernels/cost/cost_csr.h"
 #include "kernels/cost/cost_models.h"
 #include "kernels/ops/attention.h"
 #include "kernels/ops/ops_check.h"
@@ -14,6 +15,7 @@ static double gather_seconds(const struct kernels *k, const struct layout *of, d
   const struct cost_case c = {cost_model_of(k->device->name), k->precision, (int64_t)fmax(width, 1),
                               of->csr->weight != NULL, layout->rows};
   if (of->csr->rows == 0) return 0;
+  if (of->plain) return cost_csr_seconds(&c, &layout->density);
   return cost_product_seconds(&c, &layout->density, of->least, &layout->windows);
 }
 

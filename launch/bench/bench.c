@@ -92,7 +92,12 @@ int bench_csr(struct bench *bench, int64_t rows, int64_t cols, int64_t nnz, int 
 
 int bench_layout(struct bench *bench, const struct csr *m, enum layout_tiers tiers, int64_t width,
                  struct layout **layout) {
-  TRY(layout_init(&bench->kernels, m, &(struct layout_plan){.tiers = tiers, .width = width}, layout));
+  return bench_layout_of(bench, m, &(struct layout_plan){.tiers = tiers, .width = width}, layout);
+}
+
+int bench_layout_of(struct bench *bench, const struct csr *m, const struct layout_plan *plan,
+                    struct layout **layout) {
+  TRY(layout_init(&bench->kernels, m, plan, layout));
   bench_own(bench, end_layout, *layout);
   return OK;
 }

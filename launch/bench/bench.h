@@ -125,6 +125,8 @@ int bench_new_csr(struct bench *bench, struct csr **m); /* zeroed; its arrays ar
 int bench_csr(struct bench *bench, int64_t rows, int64_t cols, int64_t nnz, int weighted, struct csr **m);
 int bench_layout(struct bench *bench, const struct csr *m, enum layout_tiers tiers, int64_t width,
                  struct layout **layout);
+int bench_layout_of(struct bench *bench, const struct csr *m, const struct layout_plan *plan,
+                    struct layout **layout);
 
 /* A matrix on the device and on the host. */
 struct bench_matrix {

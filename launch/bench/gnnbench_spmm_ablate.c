@@ -1,4 +1,5 @@
-/* gnnbench spmm --ablate: what each technique brings to a product: the same product without it. */
+/* gnnbench spmm --ablate: what each technique brings to a product: the same product without it. Then plain
+ * compressed rows by GE-SpMM, with and without its techniques, beside the layout that is chosen. */
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/loss.h"
 #include "launch/bench/bench.h"
@@ -54,6 +55,15 @@ static const struct {
              {"none of the three at all", CHOSEN, DROP_FUSED},
              {"cross entropy fused", LOSS_FUSED, LOSS_FOLLOWED}};
 enum { LINES = sizeof lines / sizeof lines[0] };
+
+/* CRC: ids pass through shared memory; CWM: groups of 32 columns that a warp sums at once. */
+static const struct {
+  const char *technique;
+  int groups, uncached;
+} ways_of_csr[] = {{"csr", 1, 1},        {"csr, CRC", 1, 0},
+                   {"csr, CWM 2", 2, 1}, {"csr, CRC, CWM 2", 2, 0},
+                   {"csr, CWM 4", 4, 1}, {"csr, CRC, CWM 4", 4, 0}};
+enum { WAYS_OF_CSR = sizeof ways_of_csr / sizeof ways_of_csr[0] };
 
 struct product {
   struct spmm spmm;
@@ -121,11 +131,13 @@ static int find_order(struct bench *bench, struct ablation *a) {
   return code;
 }
 
-static int measure(struct bench *bench, struct ablation *a, int which, double *ms) {
+static int measure(struct bench *bench, struct ablation *a, enum graphs graph, struct layout_plan plan,
+                   int ends, double *ms) {
   struct bench_row row = {0};
   struct layout *layout = NULL;
-  const int ends = cases[which].ends, first = bench->owned_count;
-  TRY(bench_layout(bench, a->graph[cases[which].graph], cases[which].tiers, a->x.tensor.cols, &layout));
+  const int first = bench->owned_count;
+  plan.width = a->x.tensor.cols;
+  TRY(bench_layout_of(bench, a->graph[graph], &plan, &layout));
   const struct tensor y = ends & LOSES ? a->logits.tensor : a->y.tensor;
   struct product product = {.spmm = {.a = layout, .x = a->x.tensor, .y = y}, .loss = a->loss, .ends = ends};
   product.epilogue = (struct epilogue){.z = y, .bias = a->bias.tensor.data, .y = y};
@@ -152,6 +164,17 @@ static void print_line(const struct bench *bench, const struct ablation *a, cons
     printf("%-18s %-5s %5lld  %-28s %9.4f %9.4f  x%.2f\n", a->name, precision, width, technique, with,
            without, without / with);
   fflush(stdout);
+}
+
+static int measure_csr(struct bench *bench, struct ablation *a, double chosen) {
+  for (int i = 0; i < WAYS_OF_CSR; i++) {
+    const struct layout_plan plan = {
+        .tiers = LAYOUT_CSR, .csr_groups = ways_of_csr[i].groups, .csr_uncached = ways_of_csr[i].uncached};
+    double ms = 0;
+    TRY(measure(bench, a, GIVEN, plan, 0, &ms));
+    print_line(bench, a, ways_of_csr[i].technique, ms, chosen);
+  }
+  return OK;
 }
 
 /* Everything that a loss of all rows reads and leaves, and the ids of dropout. */
@@ -184,12 +207,15 @@ static int measure_width(struct bench *bench, void *of, int64_t width) {
   TRY(bench_matrix_alloc(bench, &a->y, bench->kernels.dtype, a->graph[GIVEN]->rows, width));
   TRY(bench_matrix_alloc(bench, &a->bias, bench->kernels.real, 1, width));
   TRY(make_loss(bench, a, width));
-  for (int i = 0; i < CASES; i++) TRY(measure(bench, a, i, &ms[i]));
+  for (int i = 0; i < CASES; i++) {
+    const struct layout_plan plan = {.tiers = cases[i].tiers};
+    TRY(measure(bench, a, cases[i].graph, plan, cases[i].ends, &ms[i]));
+  }
   snprintf(order, sizeof order, "order found in %.1f s", a->order_seconds);
   for (int i = 0; i < LINES; i++)
     print_line(bench, a, lines[i].technique ? lines[i].technique : order, ms[lines[i].with],
                ms[lines[i].without]);
-  return OK;
+  return measure_csr(bench, a, ms[CHOSEN]);
 }
 
 static int measure_graph(struct bench *bench, struct ablation *a) {

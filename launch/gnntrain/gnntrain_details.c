@@ -19,6 +19,8 @@ static void print_settings(const struct job *job) {
              job->comm.nodes == 1 ? "" : "s", job->threads);
   log_detail("  device      %s (%s), %s", job->device.ops->name, job->device.name,
              precision_name[c->runtime.precision]);
+  if (c->runtime.layout != LAYOUT_AUTO)
+    log_detail("  layout      %s of sparse products, on GPUs", layout_name[c->runtime.layout]);
   print_model(job);
   if (c->train.weight_decay_convolutions >= 0)
     snprintf(convolutions, sizeof convolutions, " (convolutions %g)", c->train.weight_decay_convolutions);

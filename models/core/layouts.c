@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "kernels/cost/cost_csr.h"
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/condensed.h"
 #include "kernels/format/layout.h"
@@ -25,11 +26,13 @@ static double predict(const struct run *run, const struct layout *layout, const 
                       double width) {
   const struct cost_model *model = model_of(run);
   const struct row_segments_plan cuts = {(int64_t)(width + .5) * dtype_bytes(run->kernels->dtype), 0, 0};
-  struct cost_case c = {model, run->config->runtime.precision, (int64_t)(width + .5),
-                        layout->csr->weight != NULL, row_segments_foresee(layout->csr, &cuts)};
+  struct cost_case c = {
+      model, run->config->runtime.precision, (int64_t)(width + .5), layout->csr->weight != NULL,
+      layout->plain ? row_segments_uncut(layout->csr) : row_segments_foresee(layout->csr, &cuts)};
   const struct window_choice windows = {
       .windows = layout->windows, .blocks = layout->window_blocks, .arcs = layout->window_entries};
-  double seconds = cost_product_seconds(&c, density, layout->least, &windows);
+  double seconds = layout->plain ? cost_csr_seconds(&c, density)
+                                 : cost_product_seconds(&c, density, layout->least, &windows);
   return model->of_a_thread ? seconds / run->device->threads : seconds;
 }
 

@@ -1,7 +1,7 @@
 /* sage: Z = H W_self + P H W (Hamilton, Ying and Leskovec 2017). model.aggregator "mean": P is the mean over
  * the neighbours; "sum": their sum; "gcn": the mean over the neighbours and the node itself, and Z = P H W
  * alone; "max": Z = H W_self + M W, M_v = max over the neighbours u of relu(H_u W_p + b_p), as wide as hidden
- * layers. */
+ * layers; "min": the same with their minimum. */
 #include "io/dataset/dataset.h"
 #include "kernels/ops/reduce.h"
 #include "models/layers/layers.h"
@@ -52,14 +52,16 @@ static void pool_layer(struct build *b, int64_t out, struct layer_epilogue form)
 }
 
 static int check(const struct config *config, const struct dataset *dataset) {
-  if (config->model.aggregator != AGGREGATOR_MAX || !dataset) return OK;
+  const enum aggregator aggregator = config->model.aggregator;
+  const char *name = aggregator == AGGREGATOR_MIN ? "min" : "max";
+  if ((aggregator != AGGREGATOR_MAX && aggregator != AGGREGATOR_MIN) || !dataset) return OK;
   if (dataset->weighted)
     FAIL(BAD_INPUT,
-         "%s: its edges have weights, which model.aggregator = \"max\" has no use for; import it without",
-         config->dataset.path);
+         "%s: its edges have weights, which model.aggregator = \"%s\" has no use for; import it without",
+         config->dataset.path, name);
   if (dataset->nodes >= NO_WINNER)
-    FAIL(BAD_INPUT, "%s has %lld nodes; model.aggregator = \"max\" takes up to %d", config->dataset.path,
-         (long long)dataset->nodes, NO_WINNER);
+    FAIL(BAD_INPUT, "%s has %lld nodes; model.aggregator = \"%s\" takes up to %d", config->dataset.path,
+         (long long)dataset->nodes, name, NO_WINNER);
   return OK;
 }
 
@@ -67,20 +69,22 @@ static void sage_build(struct build *b) {
   static const enum adjacency_norm adjacency_norms[] = {[AGGREGATOR_MEAN] = ADJACENCY_NORM_MEAN,
                                                         [AGGREGATOR_GCN] = ADJACENCY_NORM_SELF_MEAN,
                                                         [AGGREGATOR_SUM] = ADJACENCY_NORM_SUM,
-                                                        [AGGREGATOR_MAX] = ADJACENCY_NORM_SUM};
+                                                        [AGGREGATOR_MAX] = ADJACENCY_NORM_SUM,
+                                                        [AGGREGATOR_MIN] = ADJACENCY_NORM_SUM};
   static build_layer *const layers[] = {[AGGREGATOR_MEAN] = sage_layer,
                                         [AGGREGATOR_GCN] = gcn_layer,
                                         [AGGREGATOR_SUM] = sage_layer,
-                                        [AGGREGATOR_MAX] = pool_layer};
+                                        [AGGREGATOR_MAX] = pool_layer,
+                                        [AGGREGATOR_MIN] = pool_layer};
   const enum aggregator aggregator = b->run->config->model.aggregator;
   struct propagation *p = b->propagation;
   p->adjacency_norm = adjacency_norms[aggregator];
-  p->wants_ids = p->reduces = aggregator == AGGREGATOR_MAX;
+  p->wants_ids = p->reduces = layers[aggregator] == pool_layer;
   build_alike(b, layers[aggregator]);
 }
 
 const struct model_type sage_model = {
     .name = "sage",
-    .about = "GraphSAGE: mean, sum or maximum of the neighbours (Hamilton et al. 2017)",
+    .about = "GraphSAGE: mean, sum, maximum or minimum of the neighbours (Hamilton et al. 2017)",
     .build = sage_build,
     .check = check};

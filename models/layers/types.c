@@ -48,12 +48,14 @@ static int attends(const struct model_type *type) {
   return type == &gat_model || type == &gatv2_model || type == &agnn_model;
 }
 
-static int takes_maxima(const struct model_type *type, const struct config *config) {
-  return type == &sage_model && config->model.aggregator == AGGREGATOR_MAX;
+/* Maxima or minima. */
+static int takes_extremes(const struct model_type *type, const struct config *config) {
+  const enum aggregator aggregator = config->model.aggregator;
+  return type == &sage_model && (aggregator == AGGREGATOR_MAX || aggregator == AGGREGATOR_MIN);
 }
 
 int model_type_slices(const struct model_type *type, const struct config *config) {
-  return !attends(type) && !takes_maxima(type, config) && !type->on_hypergraph;
+  return !attends(type) && !takes_extremes(type, config) && !type->on_hypergraph;
 }
 
 /* A layer sums what its product leaves, in the topmost one once for each head. */
@@ -76,14 +78,14 @@ struct model_sums model_type_sums(const struct model_type *type, const struct co
   const int64_t layers = config->model.layers, steps = config->model.steps;
   const int norms = config->model.norm == NORM_BATCH,
             ends_in_product = type == &gcnii_model || type == &unigcnii_model;
-  const int maxima = takes_maxima(type, config);
-  struct model_sums sums = type == &mlp_model          ? (struct model_sums){0, 1, 0}
-                           : type == &appnp_model      ? (struct model_sums){steps, 1, 0}
-                           : ends_in_product || maxima ? (struct model_sums){layers, 1, 0}
-                           : type == &agnn_model       ? (struct model_sums){layers - 2, 1, 0}
-                           : attends(type)             ? sums_of_attention(config, classes)
-                           : type == &sgc_model        ? (struct model_sums){constant ? 0 : layers, 1, 0}
-                                                       : sums_of_layers(config, constant, classes);
+  const int extremes = takes_extremes(type, config);
+  struct model_sums sums = type == &mlp_model            ? (struct model_sums){0, 1, 0}
+                           : type == &appnp_model        ? (struct model_sums){steps, 1, 0}
+                           : ends_in_product || extremes ? (struct model_sums){layers, 1, 0}
+                           : type == &agnn_model         ? (struct model_sums){layers - 2, 1, 0}
+                           : attends(type)               ? sums_of_attention(config, classes)
+                           : type == &sgc_model          ? (struct model_sums){constant ? 0 : layers, 1, 0}
+                                                         : sums_of_layers(config, constant, classes);
   if (type == &gin_model || (norms && ends_in_product)) return sums;
   sums.levels = (int)sums.count + 1;
   if (norms && layers > 1 && type != &appnp_model && type != &sgc_model) sums.levels = 1;

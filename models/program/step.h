@@ -46,7 +46,7 @@ enum step_kind {
   /* Attention by cosines. See rules/cosine.c */
   STEP_COSINE,
   STEP_COSINE_BACKWARD,
-  /* The largest neighbour. See rules/reduce.c */
+  /* The largest neighbour, or the smallest. See rules/reduce.c */
   STEP_REDUCE,
   STEP_REDUCE_BACKWARD,
   /* What the nodes of a graph become. See rules/readout.c */

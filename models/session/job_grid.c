@@ -9,7 +9,10 @@ int job_grid_read(const struct config *config, int ranks, const struct model_typ
          "partition.grid = \"%s\": model.type = \"%s\"%s wants whole rows of its neighbours; \"%dx1\" is "
          "allowed",
          config->partition.grid, config->model.type,
-         strcmp(config->model.type, "sage") == 0 ? " with model.aggregator = \"max\"" : "", ranks);
+         strcmp(config->model.type, "sage") != 0      ? ""
+         : config->model.aggregator == AGGREGATOR_MIN ? " with model.aggregator = \"min\""
+                                                      : " with model.aggregator = \"max\"",
+         ranks);
   return OK;
 }
 

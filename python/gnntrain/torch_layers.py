@@ -95,17 +95,19 @@ class SAGE(Module):
         return z if self.lin_r is None else z + self.lin_r(x)
 
 
-class SAGEMax(Module):
-    """The largest of relu(lin x) over the neighbours, column by column."""
+class SAGEPool(Module):
+    """The largest ("amax") or smallest ("amin") of relu(lin x) over the neighbours, column by column."""
 
-    def __init__(self, width, pooled, out, bias):
+    def __init__(self, width, pooled, out, bias, kind):
         super().__init__()
+        self.kind = kind
         self.lin, self.lin_l, self.lin_r = Linear(width, pooled), Linear(pooled, out, bias=bias), Linear(width, out, bias=False)
 
     def forward(self, x, graph):
         pooled = self.lin(x).relu()
-        most = torch.zeros_like(pooled)  # no value is below 0
-        most = most.scatter_reduce(0, graph.target[:, None].expand(-1, pooled.shape[1]), pooled[graph.source], "amax")
+        most = torch.zeros_like(pooled)  # what nodes without neighbours have
+        most = most.scatter_reduce(0, graph.target[:, None].expand(-1, pooled.shape[1]), pooled[graph.source], self.kind,
+                                   include_self=False)
         return self.lin_l(most) + self.lin_r(x)
 
 
@@ -164,9 +166,9 @@ class Layers:
 
     def arguments(self, edge_index, edge_weight, x):
         """What a convolution takes behind x. The graph of the last call serves as long as it is the same."""
-        refuses = {"gat": True, "sage": self.settings["aggregator"] == "max"}
+        refuses = {"gat": True, "sage": self.settings["aggregator"] in ("max", "min")}
         if edge_weight is not None and refuses.get(self.settings["type"]):
-            raise Error("attention and maxima have no use for edge weights; leave them out")
+            raise Error("attention, maxima and minima have no use for edge weights; leave them out")
         if torch.is_inference_mode_enabled() or edge_weight is not None and edge_weight.requires_grad:
             return (Graph(edge_index, edge_weight, len(x), x.dtype),)  # whose matrices would not serve another call
         version = 0 if edge_index.is_inference() else edge_index._version
@@ -180,8 +182,8 @@ class Layers:
 
     def sage(self, width, out, bias, pooled=None):
         aggregator = self.settings["aggregator"]
-        if aggregator == "max":
-            return SAGEMax(width, pooled, out, bias)
+        if aggregator in ("max", "min"):
+            return SAGEPool(width, pooled, out, bias, "a" + aggregator)
         return SAGE(width, out, bias, self.AGGREGATORS[aggregator])
 
     def gat(self, width, out, heads, concat, bias):

@@ -3,3 +3,4 @@
 #include <stddef.h>
 
 const char *const precision_name[] = {PRECISION_NAMES, NULL};
+const char *const layout_name[] = {LAYOUT_NAMES, NULL};

@@ -22,9 +22,12 @@ enum layout_tiers {
   LAYOUT_TILES,
   LAYOUT_WINDOWS,
   LAYOUT_SELECTOR,        /* windows that a regression takes, and the gather */
+  LAYOUT_CSR,             /* compressed rows as they are */
   LAYOUT_GATHER_IN_ORDER, /* these two are no settings, but for measurements: rows not sorted inside windows,
                            */
   LAYOUT_TILES_ALL        /* and whatever has an entry is a tile */
 };
+#define LAYOUT_NAMES "auto", "gather", "tiles", "windows", "selector", "csr"
+extern const char *const layout_name[]; /* NULL at the end */
 
 #endif

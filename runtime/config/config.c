@@ -43,7 +43,7 @@ static const struct config_key table[] = {
     INTEGER(model.heads_last, 1, 1, 64, "gat, gatv2: heads of the last layer, which gives their mean"),
     CHOICE(model.norm, NORM_NONE, "normalisation of hidden layers", "none", "batch", "layer"),
     CHOICE(model.norm_edges, EDGES_BOTH, "gcn: scale edges by the degrees of both ends, of the row, or not", "both", "row", "none"),
-    CHOICE(model.aggregator, AGGREGATOR_MEAN, "sage: what neighbours become; gcn: their mean with the node itself; max: the largest of relu(H W + b), hidden wide", "mean", "gcn", "sum", "max"),
+    CHOICE(model.aggregator, AGGREGATOR_MEAN, "sage: what neighbours become; gcn: their mean with the node itself; max: the largest of relu(H W + b), hidden wide; min: the smallest", "mean", "gcn", "sum", "max", "min"),
     CHOICE(model.readout, READOUT_SUM, "of datasets of many graphs: what the nodes of a graph become, ahead of the last linear layer", "sum", "mean", "max"),
     REAL(model.eps, 0, -1e6, 1e6, "gin, unigin: the node itself counts 1 + eps times"),
     BOOLEAN(model.learn_eps, 0, "gin, unigin: train eps from there on, one a layer"),
@@ -87,7 +87,7 @@ static const struct config_key table[] = {
 
     TEXT(runtime.device, "auto", "auto, or the name of a device that --version lists"),
     CHOICE(runtime.precision, PRECISION_FP32, "numbers of the training: tf32 and bf16 on GPUs only, fp64 on the CPU only", PRECISION_NAMES),
-    CHOICE(runtime.layout, LAYOUT_AUTO, "sparse products on GPUs: dense tiles and condensed windows on tensor cores and a gather of the rest, as a cost model says, or one forced; selector: condensed windows that HC-SpMM's regression takes", "auto", "gather", "tiles", "windows", "selector"),
+    CHOICE(runtime.layout, LAYOUT_AUTO, "sparse products on GPUs: dense tiles and condensed windows on tensor cores and a gather of the rest, as a cost model says, or one forced; selector: condensed windows that HC-SpMM's regression takes; csr: compressed rows as they are, by GE-SpMM's kernel", LAYOUT_NAMES),
     TEXT(runtime.constants, "auto", "constants of the cost model by gnnbench calibrate: a file, none, or auto: ~/.config/gnntrain/constants.toml if there"),
     BOOLEAN(runtime.overlap, 1, "compute own columns while the exchange is in flight"),
     CHOICE(runtime.exchange, EXCHANGE_AUTO, "how rows of a halo come: GPUs of one host that reach each other's memory store them there, others send messages; messages alone", "auto", "messages"),

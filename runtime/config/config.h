@@ -12,7 +12,7 @@
 /* Choices stand in the order of their names in the table. */
 enum normalize { NORMALIZE_NONE, NORMALIZE_ROW };
 enum norm_edges { EDGES_BOTH, EDGES_ROW, EDGES_NONE };
-enum aggregator { AGGREGATOR_MEAN, AGGREGATOR_GCN, AGGREGATOR_SUM, AGGREGATOR_MAX };
+enum aggregator { AGGREGATOR_MEAN, AGGREGATOR_GCN, AGGREGATOR_SUM, AGGREGATOR_MAX, AGGREGATOR_MIN };
 enum readout_kind { READOUT_SUM, READOUT_MEAN, READOUT_MAX };
 enum schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_STEP };
 enum loss { LOSS_AUTO, LOSS_CROSS_ENTROPY, LOSS_BCE };

@@ -23,6 +23,11 @@ for ranks in 1 4; do
   train_on $ranks "again.$ranks"
   same "fp32.$ranks" "again.$ranks"
 done
+# The processor has one layout, whatever the setting.
+train_on 1 csr --set runtime.layout=csr
+same fp32.1 csr
+must_run 1 base.toml --dry-run --set runtime.layout=csr
+says '^  layout +csr of sparse products, on GPUs$'
 train_on 2 overlap.off --set runtime.overlap=false
 within fp32.2 overlap.off 50 1e-4
 echo "agreement holds"

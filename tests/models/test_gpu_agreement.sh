@@ -80,6 +80,8 @@ gat=(--set model.type=gat --set model.heads=6 --set model.heads_last=2 --set mod
 gatv2=("${gat[@]}" --set model.type=gatv2 --set train.lr=0.002)
 agnn=(--set model.type=agnn --set model.layers=4)
 sage=(--set model.type=sage --set train.lr=0.002)
+# Plain rows, whose norm and loss come behind them.
+csr=(--set runtime.layout=csr --set model.norm=layer --set model.residual=false --set train.lr=0.003)
 models() { # NAME...
   for model in "$@"; do
     declare -n settings=$model
@@ -180,7 +182,7 @@ fp32) in_precisions fp32 fp32-strict ;;
 half) in_precisions tf32 bf16 ;;
 plain | grids | hypergraphs) "$1" ;;
 attention) models gat gatv2 agnn ;;
-sage) models sage ;;
+sage | csr) models "$1" ;;
 moved) moved && limits ;;
 *) fail "no part $1" ;;
 esac

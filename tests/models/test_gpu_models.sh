@@ -1,7 +1,7 @@
-# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max pooling, SGC, APPNP, GATv2, GCN on a weighted graph by tiles and by
-# condensed windows, classes of graphs, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves
+# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max and min pooling, SGC, APPNP, GATv2, GCN on a weighted graph by tiles, by
+# condensed windows and by plain rows, classes of graphs, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves
 # within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final loss within 1%; equal bits when repeated and
-# when replayed in place of queued. (The maximum of two values that are equal but for rounding may be either: max
+# when replayed in place of queued. (The maximum of two values that are equal but for rounding may be either: such
 # pooling is held to its own bits alone.)
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
 needs_gpus 1
@@ -82,10 +82,10 @@ gatv2)
   agrees gatv2 --set model.type=gatv2 --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3 \
     --set model.activation=elu --set train.lr=0.002
   ;;
-max) repeats max --set model.type=sage --set model.aggregator=max ;;
+max) for extreme in max min; do repeats $extreme --set model.type=sage --set model.aggregator=$extreme; done ;;
 weighted)
   make_weighted
-  for tier in tiles windows selector; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
+  for tier in tiles windows selector csr; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
   ;;
 graphs)
   make_graphs
@@ -95,7 +95,10 @@ graphs)
   repeats gin --set dataset.path=set.h5 --set model.type=gin
   repeats largest --set dataset.path=set.h5 --set model.readout=max
   ;;
-hgnn) agrees hgnn "${hyper[@]}" --set model.type=hgnn ;;
+hgnn)
+  agrees hgnn "${hyper[@]}" --set model.type=hgnn
+  agrees hgnn.csr "${hyper[@]}" --set model.type=hgnn --set runtime.layout=csr
+  ;;
 weights) agrees weights "${hyper[@]}" --set model.type=hgnn --set model.edge_weights=true ;;
 unigin) agrees unigin "${hyper[@]}" --set model.type=unigin --set model.layers=2 --set train.lr=0.0005 ;;
 unigcnii) agrees unigcnii "${hyper[@]}" --set model.type=unigcnii --set model.layers=6 ;;

@@ -63,4 +63,6 @@ must_refuse 2 'partition.grid = "1x2": model.type = "gat" wants whole rows of it
   base.toml --set partition.grid=1x2 --set model.type=gat
 must_refuse 2 'model.type = "sage" with model.aggregator = "max" wants' 2 base.toml --set partition.grid=1x2 \
   --set model.type=sage --set model.aggregator=max
+must_refuse 2 'model.type = "sage" with model.aggregator = "min" wants' 2 base.toml --set partition.grid=1x2 \
+  --set model.type=sage --set model.aggregator=min
 echo "grids agree"

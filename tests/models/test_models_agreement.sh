@@ -15,6 +15,7 @@ agrees sage.mean model.type=sage model.norm=layer model.residual=true
 agrees sage.gcn model.type=sage model.aggregator=gcn
 agrees sage.sum model.type=sage model.aggregator=sum model.norm=batch model.dropout_input=0.0
 agrees sage.max model.type=sage model.aggregator=max train.lr=0.005
+agrees sage.min model.type=sage model.aggregator=min train.lr=0.005
 # A value that crosses the kink of ReLU or of gat's or gatv2's LeakyReLU on one number of ranks alone, or on one kind of processor,
 # moves what Adam makes of small gradients: these, and gin with its large sums, take smaller steps.
 agrees gat model.type=gat model.heads=4 model.heads_last=2 model.dropout_attention=0.3 \

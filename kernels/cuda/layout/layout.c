@@ -185,15 +185,34 @@ static int cut_row_segments(struct kernels *k, const struct layout_plan *plan, s
 static void take_entries(struct cuda_layout *layout, struct tiles_build *build) {
   int64_t weights = build->value ? (int64_t)sizeof *build->value : 0;
   layout->base.bytes += build->nnz * ((int64_t)sizeof *build->col + weights);
-  layout->col = layout->taken[0] = build->col;
-  layout->value = layout->taken[1] = build->value;
+  layout->col = layout->block[2] = build->col;
+  layout->value = layout->block[3] = build->value;
   build->col = NULL;
   build->value = NULL;
+}
+
+/* The matrix as it is, without any preparation. */
+static int upload_csr(struct kernels *k, const struct layout_plan *plan, struct cuda_layout *layout) {
+  const struct csr *m = layout->base.csr;
+  struct part parts[] = {
+      ARRAY(m->start, m->rows + 1, layout->csr.start),
+      ARRAY(m->col, m->nnz, layout->col),
+      ARRAY(m->row, m->rows, layout->row),
+      ARRAY(m->weight, m->nnz, layout->value),
+  };
+  layout->base.plain = 1;
+  layout->base.least = TILE_CELLS + 1;
+  layout->csr.groups = plan->csr_groups;
+  layout->csr.uncached = plan->csr_uncached;
+  layout->gathered = m->nnz;
+  TRY(upload_parts(k, layout, parts, COUNT(parts), &layout->block[0]));
+  return device_synchronize(k->device, STREAM_COMPUTE);
 }
 
 /* The host cuts row segments while the device fills in the tiers. */
 static int make(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                 struct cuda_layout *layout, struct cut *cut) {
+  if (plan->tiers == LAYOUT_CSR) return upload_csr(k, plan, layout);
   TRY(cut_windows(k, m, plan, cut));
   TRY(upload_entries(k, layout, cut));
   TRY(fill(k, layout, cut));
@@ -224,7 +243,7 @@ int cuda_layout_share(struct kernels *k, const struct layout *from, struct layou
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
   *made = *cuda_layout(from);
-  made->block[0] = made->block[1] = made->taken[0] = made->taken[1] = NULL;
+  memset(made->block, 0, sizeof made->block);
   made->value = NULL;
   TRY(device_alloc(k->device, from->csr->nnz * (int64_t)sizeof *made->value, &made->block[0],
                    "sparse values"));
@@ -234,7 +253,6 @@ int cuda_layout_share(struct kernels *k, const struct layout *from, struct layou
 
 void cuda_layout_free(struct kernels *k, struct layout *layout) {
   struct cuda_layout *mine = (struct cuda_layout *)layout;
-  for (int i = 0; i < 2; i++) device_release(k->device, mine->block[i]);
-  for (int i = 0; i < 2; i++) device_release(k->device, mine->taken[i]);
+  for (int i = 0; i < 4; i++) device_release(k->device, mine->block[i]);
   free(mine);
 }

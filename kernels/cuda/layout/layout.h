@@ -1,6 +1,6 @@
 /* The GPU's layout: dense tiles, condensed windows, and the row segments (kernels/format/row_segments.h) of
  * what is in neither. The entries lie in one block of device memory, row segments in another, columns that
- * were there before in their own. */
+ * were there before in their own. Or plain compressed rows, in one block. */
 #ifndef KERNELS_CUDA_LAYOUT_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_LAYOUT_H
 
@@ -9,8 +9,16 @@
 #include "kernels/format/layout.h"
 #include "kernels/format/row_segments.h"
 
+/* LAYOUT_CSR: how the rows are summed (kernels/cuda/spmm/spmm_csr.cu). */
+struct cuda_csr {
+  const int64_t *start; /* [rows + 1]; NULL: another layout */
+  int groups;           /* see struct layout_plan */
+  int uncached;
+};
+
 struct cuda_layout {
   struct layout base;
+  struct cuda_csr csr;             /* with col, row and value below, and nothing else */
   struct cuda_tiles tiles;         /* count 0: none */
   struct cuda_condensed condensed; /* blocks 0: none */
   const int32_t
@@ -27,7 +35,7 @@ struct cuda_layout {
   const int32_t *col;              /* [nnz] */
   const int32_t *row;              /* [rows] of csr.row; NULL: row i */
   float *value;                    /* [nnz]; NULL: binary */
-  void *block[2], *taken[2];       /* what this layout owns of the above */
+  void *block[4];                  /* what this layout owns of the above */
 };
 
 static inline const struct cuda_layout *cuda_layout(const struct layout *layout) {

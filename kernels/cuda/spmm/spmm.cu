@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/elementwise/epilogue.h"
 #include "kernels/cuda/spmm/long_rows.cuh"
+#include "kernels/cuda/spmm/spmm_csr.cuh"
 #include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
 #include "kernels/cuda/spmm/spmm_ops.h"
 #include "kernels/cuda/spmm/spmm_variant.h"
@@ -248,6 +249,28 @@ static int run(struct kernels *k, const struct spmm *op, const struct spmm_part 
   return part->end < op->x.cols ? OK : epilogue_apart(k, op, &fused);
 }
 
+/* Plain rows, of X as it lies; a norm and a loss come behind. */
+static int run_csr(struct kernels *k, const struct spmm *op, const struct spmm_part *part) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  struct spmm_epilogue bare = spmm_epilogue_of(k, op);
+  const bool fuses = op->epilogue && op->epilogue->norm == NORM_NONE;
+  struct csr_sums sums = {};
+  bare.width = (int32_t)part->end;
+  const struct fused_rows fused = {EPILOGUE_ANY, fuses, fuses ? with_epilogue(&bare, op) : bare};
+  sums.start = a->csr.start;
+  sums.col = a->col;
+  sums.row = a->row;
+  sums.value = part->value ? part->value : a->value;
+  sums.value_id = part->value_id;
+  sums.col_scale = (const float *)op->col_scale;
+  sums.x = (const char *)op->x.data;
+  sums.x_bytes = (uint32_t)(op->x.stride * dtype_bytes(op->x.dtype));
+  sums.first = (int32_t)part->first;
+  sums.rows = a->base.csr->rows;
+  TRY(cuda_csr_sums(k, &sums, op->x.dtype, &a->csr, &fused.epilogue));
+  return part->end < op->x.cols ? OK : epilogue_apart(k, op, &fused);
+}
+
 /* What a product keeps in the workspace: sums of pieces of long rows at its beginning, a copy of X, what
  * tiles and condensed windows need. From shapes alone. */
 struct plan {
@@ -277,19 +300,20 @@ static struct plan plan_of(const struct spmm *op) {
 }
 
 int64_t cuda_spmm_workspace(const struct spmm *op) {
-  return plan_of(op).bytes;
+  return op->a->plain ? 0 : plan_of(op).bytes;
 }
 
 int cuda_spmm_divides(const struct spmm *op) {
   const struct cuda_layout *a = cuda_layout(op->a);
-  return !cuda_has_windows(a) && !source_of(a, op).copied;
+  return op->a->plain || (!cuda_has_windows(a) && !source_of(a, op).copied);
 }
 
 int cuda_spmm_part(struct kernels *k, const struct spmm *op, const struct spmm_part *part) {
   const struct cuda_layout *a = cuda_layout(op->a);
   const int64_t size = dtype_bytes(op->x.dtype);
   char *workspace = part->workspace;
-  if (op->x.cols == 0 || a->row_segments == 0) return OK;
+  if (op->x.cols == 0 || op->a->csr->rows == 0) return OK;
+  if (op->a->plain) return run_csr(k, op, part);
   struct plan plan = plan_of(op);
   struct source *from = &plan.from;
   struct sums sums = {};

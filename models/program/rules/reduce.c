@@ -1,6 +1,6 @@
 /* reduce: y_v = max over the neighbours u of x_u, element by element (Hamilton, Ying and Leskovec 2017,
- * pooling). A node without neighbours has 0; of equal values that of the lowest node id counts in the
- * gradient.
+ * pooling), or their min, as model.aggregator says. A node without neighbours has 0; of equal values that of
+ * the lowest node id counts in the gradient.
  *
  * Forward, the halo carries x; backward the gradient of y and the ids of those who won, side by side in a
  * message. REDUCE           in: x; out: y, the message with the winners REDUCE_BACKWARD  in: dy, which lies
@@ -25,9 +25,10 @@ static struct tensor sums_of(const struct pass *pass, struct tensor y) {
 
 static int reduce_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
+  const int smallest = pass->run->config->model.aggregator == AGGREGATOR_MIN;
   struct tensor y = tensor_out(pass, arcs->step, 0);
   struct reduce op = {.a = arcs->a,
-                      .reducer = REDUCER_MAX,
+                      .reducer = smallest ? REDUCER_MIN : REDUCER_MAX,
                       .x = arcs->x,
                       .col_id = arcs->col_id,
                       .id = pass->id,

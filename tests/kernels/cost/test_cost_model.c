@@ -1,4 +1,5 @@
 /* The cost model: which arcs become tiles, and that its predictions follow its constants. */
+#include "kernels/cost/cost_csr.h"
 #include "kernels/cost/cost_windows.h"
 
 #include "tests/check.h"
@@ -255,6 +256,22 @@ TEST(costs_grow_with_width_precision_and_size) {
     }
     assert_true(narrower > before);
     before = narrower;
+  }
+}
+
+/* Plain rows are as slow as a gather that cuts nothing, slower by a hub that is not cut, and by ids that
+ * each group of warps reads. */
+TEST(plain_rows_cost_their_longest_and_ids_again) {
+  const struct density density = uniform(128000, 4000, 100);
+  for (int64_t width = 32; width <= 512; width *= 2) {
+    struct cost_case c = on_h200(PRECISION_BF16, width);
+    const double gather = cost_divided(&c, &density, TILE_CELLS + 1).seconds,
+                 ids = (double)(density_arcs(&density) * 4 + density.rows * 8) * cost_model_h200.pass.byte;
+    const double warps = width < 64 ? 1 : (double)width / 64;
+    assert_close(cost_csr_seconds(&c, &density), gather + (warps - 1) * ids * 1e-12, 1e-15);
+    c.rows.longest = 1000000;
+    assert_close(cost_csr_seconds(&c, &density) - gather - (warps - 1) * ids * 1e-12,
+                 1e6 * cost_model_h200.start.entry * 1e-12, 1e-12);
   }
 }
 

@@ -91,17 +91,17 @@ static void *real_or_null(struct kernels *k, const double *value, int64_t count)
 struct way {
   enum incidence_form form;
   int64_t panel;
+  enum layout_tiers tiers;
 };
 
-static const struct way ways[] = {{INCIDENCE_AUTO, 0},
-                                  {INCIDENCE_STEPS, 0},
-                                  {INCIDENCE_STEPS, 32},
-                                  {INCIDENCE_STEPS, 96},
-                                  {INCIDENCE_FUSED, 0}};
+static const struct way ways[] = {{INCIDENCE_AUTO, 0, LAYOUT_GATHER},   {INCIDENCE_STEPS, 0, LAYOUT_GATHER},
+                                  {INCIDENCE_STEPS, 32, LAYOUT_GATHER}, {INCIDENCE_STEPS, 96, LAYOUT_GATHER},
+                                  {INCIDENCE_STEPS, 0, LAYOUT_CSR},     {INCIDENCE_FUSED, 0, LAYOUT_GATHER}};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 static void open_incidence(struct kernels *k, const struct way *way, struct incidence *a) {
-  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, &gather, way->form, a));
+  const struct layout_plan plan = {.tiers = way->tiers};
+  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, &plan, way->form, a));
   a->panel = way->panel;
   if (k->ops->incidence->fuses && way->form == INCIDENCE_FUSED) assert_non_null(a->pair);
 }
@@ -170,7 +170,8 @@ static void check_crowded(struct kernels *k, int first) {
 }
 
 static void many_in(struct kernels *k) {
-  static const struct way steps = {INCIDENCE_STEPS, 0}, panels = {INCIDENCE_STEPS, 96};
+  static const struct way steps = {INCIDENCE_STEPS, 0, LAYOUT_GATHER},
+                          panels = {INCIDENCE_STEPS, 96, LAYOUT_GATHER};
   draw_many_hyperedges(1000);
   check_crowded(k, 0);
   check(k, &steps, 16, 0);

@@ -131,7 +131,7 @@ static void scales_of_kind(struct kernels *k, const struct kind *kind, int weigh
   csr_free(&m);
 }
 
-/* With weights: gathered, in tiles, and in condensed windows. */
+/* With weights: gathered, in tiles, in condensed windows, and in plain rows. */
 static void all_scales(struct kernels *k) {
   for (int kind = 0; kind < kinds_of(k); kind++) {
     scales_of_kind(k, &kinds[kind], kind % 5 == 0);
@@ -166,14 +166,14 @@ TEST(only_listed_rows_are_touched) {
 }
 
 /* One row with 100,000 equal neighbours: every addition to a plain float sum would round the same way. */
-static void long_row(struct kernels *k) {
+static void long_row_of(struct kernels *k, enum layout_tiers tiers) {
   enum { DEGREE = 100000, WIDTH = 9 };
   struct csr m = {0};
   struct layout *a = NULL;
   assert_ok(csr_init(&m, 1, DEGREE, DEGREE, 0));
   m.start[1] = DEGREE;
   for (int e = 0; e < DEGREE; e++) m.col[e] = e;
-  assert_ok(layout_init(k, &m, NULL, &a));
+  assert_ok(layout_init(k, &m, &(struct layout_plan){.tiers = tiers}, &a));
   double *x = host_block(DEGREE * WIDTH * 8), *expected = host_block(WIDTH * 8);
   for (int64_t i = 0; i < DEGREE * WIDTH; i++) {
     x[i] = element(k->dtype, (double)(float)(.1 + .07 * (double)(i % WIDTH)));
@@ -185,6 +185,11 @@ static void long_row(struct kernels *k) {
   for (int j = 0; j < WIDTH; j++) assert_close(actual[j], expected[j], 1e-5 * expected[j]);
   layout_free(k, a);
   csr_free(&m);
+}
+
+static void long_row(struct kernels *k) {
+  long_row_of(k, LAYOUT_GATHER);
+  long_row_of(k, LAYOUT_CSR);
 }
 
 TEST(a_row_of_100000_neighbours_keeps_five_digits) {

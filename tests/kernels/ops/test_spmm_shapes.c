@@ -1,5 +1,5 @@
-/* Products of matrices of special shapes, by the gather alone and with tiles or condensed windows where a
- * device has them. */
+/* Products of matrices of special shapes, by the gather alone, with tiles or condensed windows, and of plain
+ * rows, where a device has them. */
 #include "tests/kernels/every_table.h"
 
 #include "kernels/ops/sparse.h"
@@ -10,7 +10,12 @@ static const struct layout_plan plans[] = {{.tiers = LAYOUT_GATHER, .width = 64}
                                            {.tiers = LAYOUT_TILES, .width = 64},
                                            {.tiers = LAYOUT_WINDOWS, .width = 64},
                                            {.tiers = LAYOUT_SELECTOR, .width = 64},
-                                           {.tiers = LAYOUT_AUTO, .width = 64}};
+                                           {.tiers = LAYOUT_AUTO, .width = 64},
+                                           {.tiers = LAYOUT_CSR, .width = 64},
+                                           {.tiers = LAYOUT_CSR, .csr_groups = 1, .csr_uncached = 1},
+                                           {.tiers = LAYOUT_CSR, .csr_groups = 2, .csr_uncached = 1},
+                                           {.tiers = LAYOUT_CSR, .csr_groups = 4, .csr_uncached = 1},
+                                           {.tiers = LAYOUT_CSR, .csr_groups = 4}};
 
 /* Plans that lead to different layouts: the processor gathers in any. */
 static int plans_of(const struct kernels *k) {

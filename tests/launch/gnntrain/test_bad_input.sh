@@ -120,6 +120,8 @@ refuses 2 'model\.residual.*gcnii.*model\.alpha' run.toml --set model.type=gcnii
 refuses 2 'model\.alpha must be a number from 0 to 0\.999, not 1' run.toml --set model.type=gcnii --set model.alpha=1
 refuses 2 'negative_weight\.h5.*weights.*model\.aggregator = "max"' run.toml --set dataset.path=negative_weight.h5 \
   --set model.type=sage --set model.aggregator=max
+refuses 2 'negative_weight\.h5.*weights.*model\.aggregator = "min"' run.toml --set dataset.path=negative_weight.h5 \
+  --set model.type=sage --set model.aggregator=min
 refuses 2 'train\.metric = "roc_auc" is for.*two classes; sound\.h5 has 4' run.toml --set train.metric=roc_auc
 refuses 2 'train\.loss = "bce" does not fit.*sound\.h5' run.toml --set train.loss=bce
 refuses 2 'device "abacus" is not in this build' run.toml --device abacus

@@ -4,6 +4,7 @@ export OMP_NUM_THREADS=1
 
 settings config.toml dataset.path=synth:nodes=6000,degree=10,features=24,classes=5,community-size=300 train.epochs=20 \
   model.layers=3 model.hidden=32 model.dropout=0 log.dir=run
+hubs=dataset.path=synth:nodes=6000,degree=10,features=24,classes=5,community-size=300,power=0.9,inside=0.1
 
 # field RANKS NUMBER: of the row of so many ranks, its column of that number; the mark of an estimate is none.
 field() { sed 's/^~/ /' "${3-out.txt}" | awk -v ranks="$1" -v field="$2" 'NF == 15 && $1 == ranks { print $field }'; }
@@ -31,6 +32,12 @@ says '10 within a host of 2, 20 between hosts'
 holds "$(field 4 3) == 2 && $(field 4 4) > $(field 4 4 first.txt)" "a slower network"
 works gnntrain config.toml --plan 1 --gpu h100 --quiet
 holds "$(field 1 4) > $(field 1 4 first.txt)" "an H100"
+
+# Plain rows: hubs are not cut.
+works gnntrain config.toml --plan 1 --quiet --set "$hubs"
+cp out.txt cut.txt
+works gnntrain config.toml --plan 1 --quiet --set "$hubs" --set runtime.layout=csr
+holds "$(field 1 4) > $(field 1 4 cut.txt)" "plain rows"
 
 # Every model of graphs, a grid, maxima, a batch norm.
 for model in agnn appnp gat gatv2 gcn gcnii gin mlp sage sgc; do

@@ -59,6 +59,7 @@ TEST(rows_that_the_loss_needs) {
   check_model(
       &few,
       "model.type = \"sage\"\nmodel.layers = 3\nmodel.aggregator = \"max\"\nmodel.activation = \"elu\"");
+  check_model(&few, "model.type = \"sage\"\nmodel.layers = 3\nmodel.aggregator = \"min\"");
   check_model(&few, "model.type = \"gcnii\"\nmodel.layers = 3");
   check_model(&oneway, "model.type = \"appnp\"\nmodel.steps = 3");
 }

@@ -43,15 +43,20 @@ TEST(gcn_aggregator) {
   check_model(&weighted, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"\nmodel.dropout_input = 0.25");
 }
 
-/* M_v = max over the neighbours u of relu(x_u W_p + b_p), 0 without neighbours. */
-static struct rows pooled(const struct fixture *f, struct rows x, const char *weight, const char *bias) {
+/* M_v = max, or min, over the neighbours u of relu(x_u W_p + b_p), 0 without neighbours. */
+static struct rows pooled(const struct fixture *f, struct rows x, int smallest, const char *weight,
+                          const char *bias) {
   struct rows value = rows_of(f->nodes, 6), most = rows_of(f->nodes, 6);
   add_linear(f, x, weight, bias, value);
   clamp(f, value);
   for (int64_t v = 0; v < f->nodes; v++) {
-    for (int64_t u = 0; u < f->nodes; u++) {
-      for (int64_t j = 0; j < 6 && has_arc(f, v, u); j++)
-        most.value[v * 6 + j] = fmax(most.value[v * 6 + j], value.value[u * 6 + j]);
+    for (int64_t u = 0, first = 1; u < f->nodes; u++) {
+      if (!has_arc(f, v, u)) continue;
+      for (int64_t j = 0; j < 6; j++) {
+        const double x_u = value.value[u * 6 + j], so_far = first ? x_u : most.value[v * 6 + j];
+        most.value[v * 6 + j] = smallest ? fmin(so_far, x_u) : fmax(so_far, x_u);
+      }
+      first = 0;
     }
   }
   free(value.value);
@@ -59,13 +64,14 @@ static struct rows pooled(const struct fixture *f, struct rows x, const char *we
 }
 
 static void check_pool_formula(const struct fixture *f, const char *settings) {
+  const int smallest = strstr(settings, "min") != NULL;
   open_formula(f, settings);
   struct rows x = input_of(f), h = rows_of(f->nodes, 6), logits = rows_of(f->nodes, f->classes);
-  struct rows mx = pooled(f, x, "layer0.pool", "layer0.pool_bias");
+  struct rows mx = pooled(f, x, smallest, "layer0.pool", "layer0.pool_bias");
   add_linear(f, mx, "layer0.weight", "layer0.bias", h);
   add_linear(f, x, "layer0.self", NULL, h);
   clamp(f, h);
-  struct rows mh = pooled(f, h, "layer1.pool", "layer1.pool_bias");
+  struct rows mh = pooled(f, h, smallest, "layer1.pool", "layer1.pool_bias");
   add_linear(f, mh, "layer1.weight", "layer1.bias", logits);
   add_linear(f, h, "layer1.self", NULL, logits);
   assert_logits(logits);
@@ -74,8 +80,7 @@ static void check_pool_formula(const struct fixture *f, const char *settings) {
   fixture_close(&job);
 }
 
-TEST(max_pooling) {
-  static const char pool[] = "model.type = \"sage\"\nmodel.aggregator = \"max\"\n";
+static void check_pooling(const char *pool) {
   static const char *const settings[] = {"",
                                          "model.layers = 3\nmodel.hidden = 5",
                                          "model.layers = 1",
@@ -91,6 +96,14 @@ TEST(max_pooling) {
     check_model(i % 2 ? &directed : &plain, text);
   }
   check_model(&sparse, pool);
+}
+
+TEST(max_pooling) {
+  check_pooling("model.type = \"sage\"\nmodel.aggregator = \"max\"\n");
+}
+
+TEST(min_pooling) {
+  check_pooling("model.type = \"sage\"\nmodel.aggregator = \"min\"\n");
 }
 
 TEST(one_layer) {

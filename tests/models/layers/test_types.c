@@ -23,6 +23,7 @@ TEST(each_layer_has_a_sum_and_the_lowest_may_be_computed_once) {
   check(sums_of("gcn", "model.layers = 3\nmodel.hidden = 80", 1), 2, .5, 3);
   check(sums_of("sage", "model.layers = 2\nmodel.hidden = 20", 1), 1, 2, 2);
   check(sums_of("sage", "model.layers = 2\nmodel.aggregator = \"max\"", 1), 2, 1, 3);
+  check(sums_of("sage", "model.layers = 2\nmodel.aggregator = \"min\"", 1), 2, 1, 3);
   check(sums_of("mlp", "model.layers = 2", 0), 0, 1, 1);
 }
 

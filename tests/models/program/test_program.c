@@ -39,6 +39,7 @@ static void for_all_programs(check *checks) {
                                        "gcnii",
                                        "sage",
                                        "sage\"\nmodel.aggregator = \"max",
+                                       "sage\"\nmodel.aggregator = \"min",
                                        "sage\"\nmodel.aggregator = \"gcn",
                                        "gin\"\nmodel.learn_eps = true\nmodel.activation = \"elu",
                                        "gat\"\nmodel.heads = 4\nmodel.activation = \"elu",
