@@ -47,7 +47,9 @@ TEST(attention_sums_once_for_each_head) {
   check(sums_of("agnn", "model.layers = 4", 0), 2, 1, 3);
 }
 
-TEST(hypergraphs_compute_all_rows) {
-  static const char *const types[] = {"hgnn", "unigin", "unigcnii"};
-  for (int i = 0; i < 3; i++) assert_int_equal(sums_of(types[i], "model.layers = 3", 0).levels, 0);
+TEST(hypergraphs_are_summed_as_graphs_are) {
+  static const char *const types[] = {"hgnn", "unigin"};
+  for (int i = 0; i < 2; i++) check(sums_of(types[i], "model.layers = 3\nmodel.hidden = 80", 0), 3, .5, 4);
+  check(sums_of("unigcnii", "model.layers = 3", 0), 3, 1, 4);
+  assert_int_equal(sums_of("unigcnii", "model.norm = \"batch\"", 0).levels, 0);
 }
