@@ -140,7 +140,7 @@ static double degree_of(const struct run *run, int64_t v, const double *sum, dou
 static int node_scales(const struct propagation *p, const struct run *run, double *self, double *r,
                        double *c) {
   const struct adjacency *in = &run->shard->in;
-  const int64_t *id = run->partition->order + partition_row_first(run->partition, run->comm->rank);
+  const int64_t *id = run->directory->id;
   enum norm_edges norm = norm_of(p, run);
   if (run->kernels->real == F64) sum_rows(run, r);
   for (int64_t v = 0; v < in->own_part.rows; v++) {

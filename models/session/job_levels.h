@@ -22,8 +22,10 @@ extern double job_levels_worth;
  * for one. block: this rank's rows of the graph. */
 int job_levels_find(struct job_levels *job, struct comm *comm, const struct config *config,
                     const struct grid *grid, struct dataset *dataset, const struct graph *block);
-/* Collective. Sorts the partition's order by them, where there are any. */
-int job_levels_order(const struct job_levels *job, struct comm *comm, struct partition *partition);
+/* Collective. Sorts the directory's ids by them, where there are any. */
+int job_levels_order(const struct job_levels *job, struct comm *comm, struct directory *directory);
+/* The same of all parts, in a process that has the order of all. */
+int job_levels_order_all(const struct job_levels *job, struct partition *partition);
 void job_levels_free(struct job_levels *job);
 
 /* Says what each layer computes. */

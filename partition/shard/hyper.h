@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "partition/graph/partition.h"
+#include "partition/graph/graph.h"
 #include "partition/shard/halo.h"
 #include "runtime/base/csr.h"
 
@@ -50,8 +50,8 @@ struct hyper {
 /* Rows that arrive for `rest`. */
 int64_t hyper_arrivals(const struct hyper *hyper);
 
-/* Collective. block: this rank's rows of the star, freed on the way. */
-int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
+/* Collective. expansion: of the star. block: this rank's rows of it, freed on the way. */
+int hyper_init(struct comm *comm, const struct dataset *dataset, const struct directory *expansion,
                struct graph *block, struct hyper *hyper);
 void hyper_free(struct hyper *hyper);
 int64_t hyper_bytes(const struct hyper *hyper);

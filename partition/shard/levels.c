@@ -177,15 +177,13 @@ static void order_part(const struct levels *levels, int64_t *order, int64_t node
   memcpy(order, scratch, (size_t)nodes * sizeof *order);
 }
 
-int levels_order(const struct levels *levels, struct partition *partition) {
+int levels_order(const struct levels *levels, int parts, const int64_t *offset, int64_t *order) {
   FREED int64_t *scratch = NULL;
   FREED int64_t(*at)[LEVELS_MOST + 1] = NULL;
   int64_t most = 0;
-  for (int p = 0; p < partition->parts; p++)
-    most = larger(most, partition->offset[p + 1] - partition->offset[p]);
+  for (int p = 0; p < parts; p++) most = larger(most, offset[p + 1] - offset[p]);
   TRY(memory_arrays("an order by levels", ROOM(&scratch, most), ROOM(&at, omp_get_max_threads())));
-  for (int p = 0; p < partition->parts; p++)
-    order_part(levels, partition->order + partition->offset[p],
-               partition->offset[p + 1] - partition->offset[p], scratch, at);
+  for (int p = 0; p < parts; p++)
+    order_part(levels, order + offset[p], offset[p + 1] - offset[p], scratch, at);
   return OK;
 }

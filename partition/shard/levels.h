@@ -48,7 +48,8 @@ double levels_added(const struct levels *levels, int64_t most, int64_t sums, dou
 enum { ROW_WORK_SUM = 16 };
 struct row_work levels_work(const struct levels *levels, int64_t most, int64_t sums, double top);
 
-/* Sorts each part's nodes by level; inside a level they keep their order. */
-int levels_order(const struct levels *levels, struct partition *partition);
+/* Sorts nodes by level, those of each part, order[offset[p] .. offset[p + 1]), by themselves; inside a level
+ * they keep their order. */
+int levels_order(const struct levels *levels, int parts, const int64_t *offset, int64_t *order);
 
 #endif
