@@ -24,6 +24,14 @@ void id_map_free(struct id_map *map);
 /* Bytes of a map of so many ids. */
 int64_t id_map_bytes(int64_t most, int64_t count);
 
+/* number[count] of ids that are all there. */
+static inline void id_map_list(const struct id_map *map, const int32_t *id, int64_t count, int32_t *number) {
+  const int32_t *all = map->number;
+  const struct id_set set = map->set;
+  for (int64_t i = 0; i < count && !set.bit; i++) number[i] = all[id[i]];
+  for (int64_t i = 0; i < count && set.bit; i++) number[i] = all[id_set_place(&set, id[i])];
+}
+
 /* The number of an id; -1: it has none. */
 static inline int32_t id_map_at(const struct id_map *map, int64_t id) {
   if (!map->set.bit) return map->number[id];

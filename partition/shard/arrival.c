@@ -232,7 +232,7 @@ int64_t arrival_length(const struct arrival *a, int64_t v) {
   return find_row(a, v).count;
 }
 
-/* Nodes that the rows name: own ones, and those of the halo. */
+/* Nodes that the rows name: own ones (without bits: all are), and those of the halo. */
 struct columns {
   struct id_set own, away;
 };
@@ -243,7 +243,7 @@ static void columns_free(struct columns *columns) {
 }
 
 static int is_elsewhere(struct columns *columns, int32_t node) {
-  if (id_set_has(&columns->own, node)) return 0;
+  if (!columns->own.bit || id_set_has(&columns->own, node)) return 0;
   id_set_add(&columns->away, node);
   return 1;
 }
@@ -266,6 +266,13 @@ static void look_at(struct arrival *a, int64_t v, struct columns *columns) {
   a->has_loop[v] = (uint8_t)has_loop;
 }
 
+static int list_own(const struct arrival *a, struct id_set *own) {
+  TRY(id_set_init(own, a->block->nodes));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < a->own; v++) id_set_add(own, a->directory->id[v]);
+  return OK;
+}
+
 /* All rows are there: what was needed to bring them goes. */
 static int look_through(struct arrival *a, struct columns *columns) {
   int64_t longest = 0;
@@ -273,10 +280,8 @@ static int look_through(struct arrival *a, struct columns *columns) {
   free(a->filled);
   a->filled = NULL;
   TRY(memory_arrays("entries in the halo", ROOM(&a->in_halo, a->own), ROOM(&a->has_loop, a->own)));
-  TRY(id_set_init(&columns->own, a->block->nodes));
   TRY(id_set_init(&columns->away, a->block->nodes));
-#pragma omp parallel for schedule(static)
-  for (int64_t v = 0; v < a->own; v++) id_set_add(&columns->own, a->directory->id[v]);
+  if (a->own < a->block->nodes) TRY(list_own(a, &columns->own));
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : longest)
   for (int64_t v = 0; v < a->own; v++) {
     look_at(a, v, columns);
@@ -352,7 +357,7 @@ struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct 
   const struct arrival_scratch s = {scratch->col + at, scratch->weight + at, scratch->entry + at + thread};
   struct arrival_row row = find_row(a, v);
   int ascends = 1;
-  for (int64_t i = 0; i < row.count; i++) s.col[i] = id_map_at(&a->local, row.col[i]);
+  id_map_list(&a->local, row.col, row.count, s.col);
   for (int64_t i = 1; i < row.count; i++) ascends &= s.col[i - 1] < s.col[i];
   row.col = s.col;
   return ascends ? row : sort_row(a, &row, &s);

@@ -1,5 +1,6 @@
 #include "partition/shard/shard.h"
 
+#include "partition/graph/id_map.h"
 #include "partition/shard/halo_lone.h"
 #include "runtime/base/base.h"
 
@@ -61,12 +62,13 @@ int64_t shard_bytes(const struct shard *shard) {
 /* What arrives of the graph (struct arrival) beside the block it comes from, then beside what it becomes. */
 static int64_t adjacency_build_bytes(const struct shard *shard, int64_t edges, int ranks) {
   const struct adjacency *in = &shard->in;
-  int64_t nodes = shard->global_nodes, nnz = in->own_part.nnz + in->halo_part.nnz;
+  int64_t nodes = shard->global_nodes, rows = in->own_part.rows, nnz = in->own_part.nnz + in->halo_part.nnz;
   int64_t edge = in->own_part.weight ? 8 : 4;
-  int64_t block = edges / ranks * edge + nodes / ranks * (int64_t)sizeof(int64_t);
-  int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out);
+  int64_t block = edges / ranks * edge + nodes / ranks * (int64_t)(sizeof(int64_t) + 2 * sizeof(int32_t));
+  int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out) +
+                    id_map_bytes(nodes, rows + larger(in->halo.rows, shard->out.halo.rows));
   int64_t rounds = 2 * smaller(DATASET_BLOCK, nnz * 12);
-  return nnz * edge + in->own_part.rows * 16 + nodes * 8 + larger(block + rounds, divided);
+  return nnz * edge + rows * 16 + larger(block + rounds, divided);
 }
 
 int64_t shard_build_bytes(const struct shard *shard, int64_t edges, int ranks) {

@@ -68,8 +68,7 @@ int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *sh
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);
 /* Bytes at the peak of building the shard on `ranks` ranks, its graph, which has so many arcs in all,
- * included.
- */
+ * included, the directory not. */
 int64_t shard_build_bytes(const struct shard *shard, int64_t edges, int ranks);
 
 /* Collective. Rows of own nodes (row_bytes each, in local order) to rank 0 in the dataset's order: rank 0
