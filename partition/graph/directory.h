@@ -64,12 +64,6 @@ static inline int directory_peer(const struct directory *directory, int64_t posi
          directory->rank % directory->grid.cols;
 }
 
-/* The place of a position among those of the part that its owner shares. */
-static inline int32_t directory_row(const struct directory *directory, int64_t position) {
-  const int row = directory_row_of_grid(directory, directory_owner(directory, position));
-  return (int32_t)(position - directory->offset[row]);
-}
-
 /* Whether this rank's row of the grid has that position. */
 static inline int directory_has(const struct directory *directory, int64_t position) {
   return position >= directory->row_first && position < directory->row_first + directory->rows;

@@ -138,9 +138,13 @@ static int arrival_init(struct arrival *a) {
   return OK;
 }
 
-/* A record for each rank that holds the row at that position; whether all of them have got it. */
-static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int32_t position, const void *record) {
-  const int first = directory_row_of_grid(a->directory, directory_owner(a->directory, position));
+/* The first of the ranks that hold the row at that position. */
+static int holder_of(const struct arrival *a, int32_t position) {
+  return directory_row_of_grid(a->directory, directory_owner(a->directory, position));
+}
+
+/* A record for each rank that holds the row, from the first on; whether all of them have got it. */
+static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int first, const void *record) {
   for (; a->next.copies < a->directory->grid.cols; a->next.copies++) {
     void *to = row_shuffle_put(shuffle, first + a->next.copies);
     if (!to) return 0;
@@ -154,8 +158,10 @@ static int send_lengths(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
   for (; a->next.row < a->rows.count; a->next.row++) {
     const int32_t position = a->rows.position[a->next.row];
-    const struct length length = {directory_row(a->directory, position), a->rows.leaving[a->next.row]};
-    if (length.count && !put_copies(shuffle, a, position, &length)) return OK;
+    const int first = holder_of(a, position);
+    const struct length length = {(int32_t)(position - a->directory->offset[first]),
+                                  a->rows.leaving[a->next.row]};
+    if (length.count && !put_copies(shuffle, a, first, &length)) return OK;
   }
   shuffle->ended = 1;
   return OK;
@@ -175,9 +181,11 @@ static int send_arcs(struct row_shuffle *shuffle, void *context) {
     if (stays(a, a->next.row)) a->next.edge = block->start[a->next.row + 1];
     for (; a->next.edge < block->start[a->next.row + 1]; a->next.edge++) {
       const int32_t position = position_of(a, row_of(a, a->next.row, a->next.edge));
-      const struct arc arc = {directory_row(a->directory, position), col_of(a, a->next.row, a->next.edge),
+      const int first = holder_of(a, position);
+      const struct arc arc = {(int32_t)(position - a->directory->offset[first]),
+                              col_of(a, a->next.row, a->next.edge),
                               block->weight ? block->weight[a->next.edge] : 1};
-      if (!put_copies(shuffle, a, position, &arc)) return OK;
+      if (!put_copies(shuffle, a, first, &arc)) return OK;
     }
   }
   shuffle->ended = 1;
