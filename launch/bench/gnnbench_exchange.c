@@ -1,7 +1,7 @@
 /* exchange: halo rows as training sends them, gathered and packed, beside contiguous blocks of as many bytes
  * that the transport sends in its own ways. */
 #include "launch/bench/gnnbench_halo.h"
-#include "partition/shard/halo_exchange.h"
+#include "partition/halo/halo_exchange.h"
 
 /* What NCCL brings out of each GPU of one host over NVLink in an all-to-all of 512 MiB. */
 static const double NVLINK_GBYTES = 330;

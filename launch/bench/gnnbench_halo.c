@@ -15,36 +15,31 @@ static void draw_rows(int64_t first, int64_t nodes, int64_t rows, uint32_t strea
 }
 
 /* Twice as many rows as travel to one rank: some are sent to several, some to none. */
-static int allocate_random(struct bench *bench, struct bench_halo *h, int32_t **owner, int32_t **local) {
+static int share_rows(struct bench *bench, struct partition *partition) {
   int64_t rows = bench->options->exchange.rows, size = bench->comm.size, nodes = 2 * rows * size;
   if (nodes > INT32_MAX)
     FAIL(BAD_INPUT, "--rows %lld: at most %lld on %lld ranks", (long long)rows,
          (long long)(INT32_MAX / 2 / size), (long long)size);
-  h->own = 2 * rows;
-  h->halo = &h->random;
-  TRY(bench_array(bench, owner, nodes));
-  TRY(bench_array(bench, local, nodes));
-  TRY(bench_array(bench, &h->id, h->own));
-  return memory_arrays("halo ids", ROOM(&h->random.id, (size - 1) * rows));
+  TRY(partition_init_parts(partition, (int)size, nodes));
+  for (int r = 0; r < size; r++) partition->offset[r + 1] = 2 * rows * (r + 1);
+  return OK;
 }
 
 static int make_random(struct bench *bench, struct bench_halo *h) {
+  ENDED_BY(partition_free) struct partition partition = {0};
   struct comm *comm = &bench->comm;
-  struct halo *halo = &h->random;
-  int32_t *owner = NULL, *local = NULL;
-  TRY(comm_agree(comm, allocate_random(bench, h, &owner, &local)));
-  int64_t rows = bench->options->exchange.rows, nodes = h->own;
-  for (int64_t v = 0; v < nodes * comm->size; v++) {
-    owner[v] = (int32_t)(v / nodes);
-    local[v] = (int32_t)(v % nodes);
-  }
-  for (int64_t i = 0; i < nodes; i++) h->id[i] = comm->rank * nodes + i;
+  struct halo *halo = h->halo = &h->random;
+  const int64_t rows = bench->options->exchange.rows;
+  int code = share_rows(bench, &partition);
+  if (code == OK) code = memory_arrays("halo ids", ROOM(&halo->id, (comm->size - 1) * rows));
+  TRY(comm_agree(comm, code));
   for (int r = 0; r < comm->size; r++) {
     if (r == comm->rank) continue;
-    draw_rows(r * nodes, nodes, rows, (uint32_t)(comm->rank * comm->size + r), halo->id + halo->rows);
+    draw_rows(r * 2 * rows, 2 * rows, rows, (uint32_t)(comm->rank * comm->size + r), halo->id + halo->rows);
     halo->rows += rows;
   }
-  return halo_init(comm, owner, local, h->id, halo);
+  TRY(directory_init(comm, &partition, &h->directory));
+  return halo_init(comm, &h->directory, halo);
 }
 
 static int read_config(const struct bench_options *options, struct config *config) {
@@ -66,31 +61,34 @@ static int open_dataset(struct bench *bench, struct bench_halo *h) {
 
 static int make_shard(struct bench *bench, struct bench_halo *h, struct graph *block) {
   static struct config config; /* large */
+  ENDED_BY(partition_free) struct partition partition = {0};
   struct comm *comm = &bench->comm;
   uint64_t hash = 0;
   TRY(comm_agree(comm, read_config(bench->options, &config)));
   TRY(comm_agree(comm, open_dataset(bench, h)));
   TRY(graph_read_block(comm, &h->dataset, block, &hash));
-  TRY(partition_make(comm, &config, &h->dataset, hash, NULL, NULL, comm->size, NULL, &h->partition));
-  return shard_init(comm, &h->dataset, &h->partition, block, LOOPS_APART, &h->shard);
+  TRY(partition_make(comm, &config, &h->dataset, hash, NULL, NULL, comm->size, NULL, &partition));
+  TRY(directory_init(comm, &partition, &h->directory));
+  return shard_init(comm, &h->dataset, &h->directory, block, LOOPS_APART, &h->shard);
 }
 
 static int make_from_dataset(struct bench *bench, struct bench_halo *h) {
   ENDED_BY(graph_free) struct graph block = {0};
   TRY(make_shard(bench, h, &block));
   h->halo = &h->shard.in.halo;
-  h->own = h->shard.own;
-  h->id = h->shard.global_id;
   return OK;
 }
 
 int bench_halo_init(struct bench *bench, struct bench_halo *h) {
-  return bench->options->dataset ? make_from_dataset(bench, h) : make_random(bench, h);
+  TRY(bench->options->dataset ? make_from_dataset(bench, h) : make_random(bench, h));
+  h->own = directory_own(&h->directory);
+  h->id = directory_own_ids(&h->directory);
+  return OK;
 }
 
 void bench_halo_free(struct bench_halo *h) {
   halo_free(&h->random);
   shard_free(&h->shard);
-  partition_free(&h->partition);
+  directory_free(&h->directory);
   dataset_close(&h->dataset);
 }

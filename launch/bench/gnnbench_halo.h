@@ -8,12 +8,12 @@
 
 struct bench_halo {
   struct halo *halo;
-  int64_t own; /* rows of this rank */
-  int64_t *id; /* [own] their global ids */
+  int64_t own;       /* rows of this rank */
+  const int64_t *id; /* [own] their global ids */
   /* One of these holds what the above point to. */
   struct halo random;
   struct dataset dataset;
-  struct partition partition;
+  struct directory directory;
   struct shard shard;
 };
 

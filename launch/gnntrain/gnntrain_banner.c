@@ -47,7 +47,7 @@ static void print_ranks(const struct job *job) {
 static void print_partition(const struct job *job) {
   char text[256];
   if (job->hypergraph)
-    star_expansion_text(&job->expansion, &job->config, job->dataset.nodes, job->dataset.incidences, text,
+    star_expansion_text(&job->partition, &job->config, job->dataset.nodes, job->dataset.incidences, text,
                         sizeof text);
   else
     partition_text(&job->partition, &job->config, job->dataset.edges, text, sizeof text);
@@ -74,7 +74,7 @@ static long long wanted_gib(int64_t bytes) {
 static int print_memory(struct job *job, enum log_level level) {
   int64_t node = estimate_total(&job->footprint.host), device = estimate_total(&job->footprint.device),
           ranks = job->comm.local_size;
-  const struct partition *made = job->hypergraph ? &job->expansion : &job->partition;
+  const int cached = job->partition.cached;
   char text[16], of[48] = "";
   TRY(comm_sum_on_node(&job->comm, &node));
   TRY(comm_max_int64(&job->comm, &node));
@@ -82,7 +82,7 @@ static int print_memory(struct job *job, enum log_level level) {
   TRY(comm_max_int64(&job->comm, &device));
   if (ranks > 1) snprintf(of, sizeof of, " for its %lld ranks", (long long)ranks);
   log_line(level, "  host memory %s a node%s%s; for Slurm --mem=%lldG", memory_text(node, text), of,
-           made->cached ? ", with the partition as it is kept" : ", the making of the partition included",
+           cached ? ", with the partition as it is kept" : ", the making of the partition included",
            wanted_gib(node));
   if (!job->device.ops->on_host)
     log_line(level, "  GPU memory  %s on the fullest rank", memory_text(device, text));

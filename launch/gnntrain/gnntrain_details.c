@@ -68,7 +68,7 @@ static int print_partition(struct job *job) {
     partition_print(&job->partition, &job->config, d->edges, !job->device.ops->on_host);
     return OK;
   }
-  star_expansion_print(&job->expansion, &job->config, d->nodes, d->incidences);
+  star_expansion_print(&job->partition, &job->config, d->nodes, d->incidences);
   return hyper_print(&job->comm, &job->shard.hyper);
 }
 

@@ -5,7 +5,7 @@
 
 #include "kernels/ops/attention.h"
 #include "kernels/ops/elementwise.h"
-#include "partition/shard/halo_exchange.h"
+#include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
@@ -154,7 +154,6 @@ static int row_scales(const struct propagation *p, const struct run *run, int64_
 static int node_scales(const struct propagation *p, const struct run *run, double *self, double *r,
                        double *c) {
   const struct adjacency *in = &run->shard->in;
-  const int64_t *id = run->partition->order + partition_row_first(run->partition, run->comm->rank);
   const int64_t rows = in->own_part.rows;
   int64_t wrong = rows; /* the first such row */
   if (run->kernels->real == F64) sum_rows(run, r);
@@ -163,7 +162,7 @@ static int node_scales(const struct propagation *p, const struct run *run, doubl
     if (row_scales(p, run, v, self, r, c)) wrong = smaller(wrong, v);
   if (wrong == rows) return OK;
   FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
-       run->config->dataset.path, (long long)id[wrong], (double)in->self[wrong],
+       run->config->dataset.path, (long long)run->directory->id[wrong], (double)in->self[wrong],
        setting_of(p, norm_of(p, run)));
 }
 

@@ -2,7 +2,7 @@
 
 #include "kernels/ops/elementwise.h"
 #include "models/core/graph_sums.h"
-#include "partition/shard/halo_exchange.h"
+#include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
@@ -14,7 +14,7 @@ struct slice {
 };
 
 static int cols_of(const struct run *run) {
-  return run->partition->grid.cols;
+  return run->directory->grid.cols;
 }
 
 static int own_slice(const struct run *run) {
@@ -35,7 +35,7 @@ static struct slice slice_of(const struct run *run, int64_t width, int i) {
 
 /* Rows of the i-th rank that shares the part, among those of the part. */
 static struct tensor rows_of(const struct run *run, struct tensor t, int i) {
-  const int64_t *offset = run->partition->offset + first_rank(run);
+  const int64_t *offset = run->directory->offset + first_rank(run);
   return tensor_rows(t, offset[i] - offset[0], offset[i + 1] - offset[i]);
 }
 
@@ -58,7 +58,7 @@ static int grid_sums_init(struct propagation *p, struct run *run, int64_t width)
 
 /* What there is of the rows of P, from own ones on. */
 static void *of_own_rows(const struct run *run, void *scale) {
-  const int64_t *offset = run->partition->offset;
+  const int64_t *offset = run->directory->offset;
   const int64_t before = offset[run->comm->rank] - offset[first_rank(run)];
   return scale ? (char *)scale + before * dtype_bytes(run->kernels->real) : NULL;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/format/layout.h"
-#include "partition/shard/halo_exchange.h"
+#include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 

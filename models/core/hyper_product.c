@@ -1,6 +1,6 @@
 /* A product with P of a hypergraph: to the hyperedges by the incidences of one part, back by those of one. */
 #include "models/core/hyper.h"
-#include "partition/shard/halo_exchange.h"
+#include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 

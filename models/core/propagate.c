@@ -10,7 +10,7 @@
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {
   p->ops = p->adjacency_norm >= ADJACENCY_NORM_HYPER_SUM ? &hyper_propagation
-           : run->partition->grid.cols > 1               ? &grid_propagation
+           : run->directory->grid.cols > 1               ? &grid_propagation
                                                          : &graph_propagation;
   return p->ops->init(p, run, width);
 }

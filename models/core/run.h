@@ -15,7 +15,7 @@ struct run {
   struct device *device;
   struct kernels *kernels;
   struct dataset *dataset;
-  const struct partition *partition;
+  const struct directory *directory;
   struct shard *shard;
   uint64_t dataset_hash;
   int64_t index;         /* which of train.runs */

@@ -6,17 +6,18 @@
 static int read_data(struct lone_rank *lone, struct job *job, const struct device *device) {
   struct shard *shard = &lone->shard;
   if (device->ops->stores_nothing)
-    return shard_read_outline(&lone->comm, &job->dataset, &job->partition, shard);
-  return shard_read_data(&lone->comm, &job->dataset, &job->partition,
+    return shard_read_outline(&lone->comm, &job->dataset, &lone->directory, shard);
+  return shard_read_data(&lone->comm, &job->dataset, &lone->directory,
                          features_normalized_as_read(&job->config), shard);
 }
 
 static int make_shard(struct lone_rank *lone, struct job *job, const struct device *device) {
   struct comm *comm = &lone->comm;
-  TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &lone->shard));
-  TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &lone->shard));
+  TRY(directory_init(comm, &job->partition, &lone->directory));
+  TRY(shard_init(comm, &job->dataset, &lone->directory, &job->block, job->loops, &lone->shard));
+  TRY(shard_add_levels(comm, &lone->directory, &job->levels.levels, &lone->shard));
   TRY(read_data(lone, job, device));
-  return shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &lone->shard);
+  return shard_read_split(comm, &job->dataset, &lone->directory, job->config.dataset.split, &lone->shard);
 }
 
 int lone_rank_init(struct lone_rank *lone, struct job *job, int rank, const struct network *network,
@@ -30,7 +31,7 @@ int lone_rank_init(struct lone_rank *lone, struct job *job, int rank, const stru
                            .device = device,
                            .kernels = kernels,
                            .dataset = &job->dataset,
-                           .partition = &job->partition,
+                           .directory = &lone->directory,
                            .shard = &lone->shard};
   return trainer_init(&lone->trainer, &lone->run);
 }
@@ -38,6 +39,7 @@ int lone_rank_init(struct lone_rank *lone, struct job *job, int rank, const stru
 void lone_rank_free(struct lone_rank *lone) {
   if (lone->run.comm) trainer_free(&lone->trainer, &lone->run);
   shard_free(&lone->shard);
+  directory_free(&lone->directory);
   comm_close(&lone->comm);
   *lone = (struct lone_rank){0};
 }

@@ -8,6 +8,7 @@
 
 struct lone_rank {
   struct comm comm;
+  struct directory directory;
   struct shard shard;
   struct trainer trainer;
   struct run run;

@@ -87,7 +87,7 @@ static int divide(const struct plan *plan, struct job *job, uint64_t hash) {
   ENDED_BY(comm_close) struct comm ranks = {0};
   TRY(comm_lone_open(&ranks, &job->comm, 0, job->ranks, &plan->network));
   TRY(job_divide(job, &ranks, (int64_t)plan->gpu->memory_bytes, hash));
-  return job_levels_order(&job->levels, &job->comm, job->dataset.nodes, &job->partition);
+  return job_levels_order_all(&job->levels, &job->partition);
 }
 
 static int fill(struct plan *plan, struct job *job, uint64_t hash, struct plan_row *row) {

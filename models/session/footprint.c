@@ -42,12 +42,12 @@ static void add_device(struct footprint *footprint, struct device *device) {
 void footprint_add_training(struct footprint *footprint, const struct trainer *trainer, const struct run *run,
                             const struct footprint_stages *stages) {
   struct estimate *host = &footprint->host;
-  int64_t base = estimate_total(host), building = stages->building;
+  int64_t base = estimate_total(host), building = stages->building + stages->owners;
   int64_t making = stages->made > 0 ? stages->made - base : stages->making;
   estimate_add(host, "graph, features and labels", stages->graph);
   trainer_estimate(trainer, run, host, run->device->ops->on_host ? host : &footprint->device);
+  estimate_add(host, "owners and order of nodes", stages->owners);
   int64_t training = estimate_total(host) - base;
-  estimate_add(host, "owners and order of all nodes", stages->owners);
   estimate_add(host, "building the shard, beyond that", building > training ? building - training : 0);
   if (building > training) training = building;
   estimate_add(host, "making the partition, beyond that", making > training ? making - training : 0);

@@ -22,8 +22,9 @@ void footprint_add_taken(struct footprint *footprint, struct device *device, con
 
 /* Host bytes of what training needs, and of the stages before it. */
 struct footprint_stages {
-  int64_t graph, owners;    /* that stay */
-  int64_t making, building; /* the peaks of making the partition and of building the shard */
+  int64_t graph, owners; /* that stay */
+  int64_t making,
+      building; /* the peaks of making the partition, and of building the shard beside the owners */
   int64_t made; /* the process's peak until the partition was made, which was measured; 0: not known */
 };
 /* What training takes, of a trainer that is not started. */

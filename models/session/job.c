@@ -31,11 +31,6 @@ static int start_device(struct job *job) {
   return startup_begin(&job->startup, comm, &job->config, threads, &job->device, &job->kernels);
 }
 
-/* For predictions; and in those of a hypergraph its hyperedges have owners too. */
-static int64_t owner_bytes(const struct job *job) {
-  return (job->dataset.nodes + job->expansion.nodes) * 12;
-}
-
 /* What is chosen on a GPU that nobody has measured is chosen by another one's constants. */
 static void say_constants(const struct job *job) {
   const char *gpu = job->device.name;
@@ -47,7 +42,8 @@ static void say_constants(const struct job *job) {
 static int finish_device(struct job *job) {
   TRY(startup_finish(&job->startup));
   say_constants(job);
-  footprint_add_program(&job->footprint, &job->device, shard_bytes(&job->shard) + owner_bytes(job));
+  footprint_add_program(&job->footprint, &job->device,
+                        shard_bytes(&job->shard) + directory_bytes(&job->directory));
   footprint_add_taken(&job->footprint, &job->device, "context, libraries, transport between ranks");
   return OK;
 }
@@ -155,32 +151,41 @@ static int divide_by_grid(struct job *job, struct comm *ranks, int64_t memory, u
 int job_divide(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash) {
   struct comm *comm = &job->comm;
   if (!job->hypergraph) return divide_by_grid(job, ranks, memory, hash);
-  TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, &job->block, work_of(job), comm->size,
-                               job->config.log.dir, &job->expansion));
-  return comm_agree(comm, star_expansion_vertices(&job->expansion, job->dataset.nodes, &job->partition));
+  return star_expansion_partition(comm, &job->config, &job->dataset, hash, &job->block, work_of(job),
+                                  comm->size, job->config.log.dir, &job->partition);
 }
 
-static int divide_hypergraph(struct job *job, struct graph *expansion) {
+/* Of a hypergraph that of its star, too, until its hyperedges have come. */
+static int make_directory(struct job *job, struct directory *star) {
+  struct comm *comm = &job->comm;
+  struct directory *directory = job->hypergraph ? star : &job->directory;
+  TRY(directory_init(comm, &job->partition, directory));
+  partition_forget_nodes(&job->partition);
+  TRY(job_levels_order(&job->levels, comm, directory));
+  return job->hypergraph ? directory_init_first(comm, star, job->dataset.nodes, &job->directory) : OK;
+}
+
+static int divide_hypergraph(struct job *job, const struct directory *star, struct graph *expansion) {
   struct comm *comm = &job->comm;
   struct shard *shard = &job->shard;
-  TRY(job_levels_order(&job->levels, comm, job->dataset.nodes, &job->expansion));
-  TRY(hyper_init(comm, &job->dataset, &job->expansion, expansion, &shard->hyper));
-  return hyper_add_levels(comm, &job->expansion, &job->levels.levels, &shard->levels, &shard->hyper);
+  TRY(hyper_init(comm, &job->dataset, star, expansion, &shard->hyper));
+  return hyper_add_levels(comm, star, &job->levels.levels, &shard->levels, &shard->hyper);
 }
 
 /* A hypergraph's shard has vertices without arcs, and its hyperedges. */
 static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
   ENDED_BY(graph_free) struct graph expansion = {0};
-  TRY(job_levels_order(&job->levels, comm, job->dataset.nodes, &job->partition));
+  ENDED_BY(directory_free) struct directory star = {0};
+  TRY(make_directory(job, &star));
   if (job->hypergraph) {
     expansion = job->block;
     job->block = (struct graph){0};
     TRY(comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block)));
   }
-  TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard));
-  TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &job->shard));
-  if (job->hypergraph) TRY(divide_hypergraph(job, &expansion));
+  TRY(shard_init(comm, &job->dataset, &job->directory, &job->block, job->loops, &job->shard));
+  TRY(shard_add_levels(comm, &job->directory, &job->levels.levels, &job->shard));
+  if (job->hypergraph) TRY(divide_hypergraph(job, &star, &expansion));
   levels_forget_nodes(&job->levels.levels);
   return OK;
 }
@@ -189,31 +194,25 @@ static int make_shard(struct job *job) {
   struct comm *comm = &job->comm;
   double begun = profile_clock();
   TRY(PROFILE_HOST("shard", divide_graph(job)));
-  TRY(PROFILE_HOST("node data", shard_read_data(comm, &job->dataset, &job->partition,
+  TRY(PROFILE_HOST("node data", shard_read_data(comm, &job->dataset, &job->directory,
                                                 features_normalized_as_read(&job->config), &job->shard)));
-  TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
+  TRY(shard_read_split(comm, &job->dataset, &job->directory, job->config.dataset.split, &job->shard));
   job->seconds.shard = profile_clock() - begun;
   return OK;
 }
 
-/* What was cut: of a hypergraph its expansion. */
-static const struct partition *made_of(const struct job *job) {
-  return job->hypergraph ? &job->expansion : &job->partition;
-}
-
 /* Where nothing was kept. */
 static int64_t making_bytes(const struct job *job) {
-  const struct partition *made = made_of(job);
   return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.rank, job->comm.size,
-                                made);
+                                &job->partition);
 }
 
 static void add_training(struct job *job) {
   struct footprint_stages stages = {
       .graph = shard_bytes(&job->shard),
-      .owners = owner_bytes(job),
+      .owners = directory_bytes(&job->directory),
       .making = making_bytes(job),
-      .made = job->comm.rank == 0 ? made_of(job)->memory : 0,
+      .made = job->comm.rank == 0 ? job->partition.memory : 0,
       .building = shard_build_bytes(&job->shard, job->dataset.edges, job->comm.size)};
   footprint_add_training(&job->footprint, &job->trainer, &job->run, &stages);
 }
@@ -269,7 +268,7 @@ int job_build(struct job *job) {
                           .device = &job->device,
                           .kernels = &job->kernels,
                           .dataset = &job->dataset,
-                          .partition = &job->partition,
+                          .directory = &job->directory,
                           .shard = &job->shard,
                           .dataset_hash = hash};
   TRY(comm_agree(&job->comm, PROFILE_HOST("model", trainer_init(&job->trainer, &job->run))));
@@ -299,7 +298,7 @@ void job_free(struct job *job) {
   job_levels_free(&job->levels);
   graph_free(&job->block);
   partition_free(&job->partition);
-  partition_free(&job->expansion);
+  directory_free(&job->directory);
   dataset_close(&job->dataset);
   kernels_close(&job->kernels);
   device_close(&job->device);

@@ -16,11 +16,10 @@ struct job {
   struct kernels kernels;
   struct startup startup;
   struct dataset dataset;
-  struct graph block; /* this rank's block of rows, until it has become the shard */
-  struct partition partition;
-  struct partition
-      expansion;  /* of a hypergraph: owners of vertices, then of hyperedges; the former once more above */
-  int hypergraph; /* the type of model runs on one */
+  struct graph block;         /* this rank's block of rows, until it has become the shard */
+  struct partition partition; /* of a hypergraph, of its star */
+  struct directory directory; /* of the nodes, of a hypergraph's vertices */
+  int hypergraph;             /* the type of model runs on one */
   enum self_loops loops;
   struct grid grid;
   struct job_levels levels;

@@ -114,9 +114,16 @@ int job_levels_find(struct job_levels *job, struct comm *comm, const struct conf
   return OK;
 }
 
-int job_levels_order(const struct job_levels *job, struct comm *comm, int64_t vertices,
-                     struct partition *partition) {
-  return job->levels.count > 0 ? comm_agree(comm, levels_order(&job->levels, vertices, partition)) : OK;
+int job_levels_order(const struct job_levels *job, struct comm *comm, struct directory *directory) {
+  const int64_t offset[] = {0, directory->rows};
+  if (job->levels.count == 0) return OK;
+  TRY(comm_agree(comm, levels_order(&job->levels, 1, offset, directory->id)));
+  return directory_tell(comm, directory);
+}
+
+int job_levels_order_all(const struct job_levels *job, struct partition *partition) {
+  if (job->levels.count == 0) return OK;
+  return levels_order(&job->levels, partition->parts, partition->offset, partition->order);
 }
 
 void job_levels_free(struct job_levels *job) {

@@ -19,13 +19,14 @@ struct job_levels {
 extern double job_levels_worth;
 
 /* Collective. Finds the levels, or says in all_rows why all rows are computed: in a grid of several columns,
- * for one. block: this rank's rows of the graph,
- * or of the star of a hypergraph. */
+ * for one. block: this rank's rows of the graph, or
+ * of the star of a hypergraph. */
 int job_levels_find(struct job_levels *job, struct comm *comm, const struct config *config,
                     const struct grid *grid, struct dataset *dataset, const struct graph *block);
-/* Collective. Sorts the partition's order by them, where there are any (levels_order). */
-int job_levels_order(const struct job_levels *job, struct comm *comm, int64_t vertices,
-                     struct partition *partition);
+/* Collective. Sorts the directory's ids by them, where there are any. */
+int job_levels_order(const struct job_levels *job, struct comm *comm, struct directory *directory);
+/* The same of all parts, in a process that has the order of all. */
+int job_levels_order_all(const struct job_levels *job, struct partition *partition);
 void job_levels_free(struct job_levels *job);
 
 /* Says what each layer computes. */

@@ -47,7 +47,7 @@ static int write_logits(struct trainer *trainer, struct run *run, struct predict
   FREED float *logits = NULL;
   TRY(comm_agree(run->comm, memory_arrays("logits", ROOM(&logits, run->shard->own * classes))));
   TRY(comm_agree(run->comm, model_forward(&trainer->model, run, 0, take_logits, logits)));
-  return shard_gather_rows(run->comm, run->partition, logits, classes * (int64_t)sizeof *logits,
+  return shard_gather_rows(run->comm, run->directory, logits, classes * (int64_t)sizeof *logits,
                            take_logit_rows, file);
 }
 
@@ -57,7 +57,7 @@ static int write_embedding(struct run *run, struct tensor embedding, struct pred
   int code = memory_arrays("embeddings", ROOM(&rows, embedding.rows * embedding.cols));
   if (code == OK) code = download(run, embedding, rows);
   TRY(comm_agree(run->comm, code));
-  return shard_gather_rows(run->comm, run->partition, rows, embedding.cols * (int64_t)sizeof *rows,
+  return shard_gather_rows(run->comm, run->directory, rows, embedding.cols * (int64_t)sizeof *rows,
                            take_embedding_rows, &to);
 }
 

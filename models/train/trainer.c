@@ -109,7 +109,7 @@ static int select_run(struct trainer *trainer, struct run *run, int64_t index) {
   run->index = index;
   if (index > 0 && run->dataset->splits > 1) {
     int64_t split = objective_split(run, index);
-    TRY(shard_read_split(run->comm, run->dataset, run->partition, split, run->shard));
+    TRY(shard_read_split(run->comm, run->dataset, run->directory, split, run->shard));
     TRY(objective_start(&trainer->objective, run));
   }
   return model_reset(&trainer->model, run);

@@ -98,6 +98,14 @@ static int64_t cutting_bytes(const struct size *size, int64_t graph, int parts, 
   return rank == 0 ? bytes + multilevel_divide_bytes(size->nodes, size->pattern, parts) : bytes;
 }
 
+/* Whether nodes stand as the file has them, and nobody lists them. */
+static int is_unlisted(const struct config *config, const struct dataset *dataset, int hypergraph, int ranks,
+                       const struct partition *made) {
+  return dataset->graphs > 0 ||
+         (!hypergraph && ranks > 1 && made->grid.rows == ranks &&
+          config->partition.method == PARTITION_BLOCK && config->partition.order == ORDER_GIVEN);
+}
+
 int64_t partition_making_bytes(const struct config *config, const struct dataset *dataset, int hypergraph,
                                int rank, int ranks, const struct partition *made) {
   struct size size = size_of(dataset, hypergraph);
@@ -106,16 +114,19 @@ int64_t partition_making_bytes(const struct config *config, const struct dataset
   int divided = made->grid.rows == 1 || config->partition.method == PARTITION_BLOCK;
   int by_scotch = config->partition.method == PARTITION_SCOTCH;
   int large = assigns && (by_scotch || multilevel_takes(size.arcs, size.directed));
-  if (made->cached || (!hypergraph && divided && order == ORDER_GIVEN)) return 0;
   int64_t words = size.nodes * (int64_t)sizeof(int64_t);
   int64_t graph = words + size.arcs * (!hypergraph && dataset->weighted ? 8 : 4);
+  int64_t listed = rank > 0 || is_unlisted(config, dataset, hypergraph, ranks, made)
+                       ? 0
+                       : size.nodes * (int64_t)(sizeof *made->part + sizeof *made->order);
+  if (made->cached || (!hypergraph && divided && order == ORDER_GIVEN)) return listed + graph / ranks;
   int64_t cutting = large ? cutting_bytes(&size, graph, made->grid.rows, rank, ranks) : 0;
   if (rank > 0) return cutting;
   int64_t block = ranks > 1 || hypergraph ? graph / ranks : 0; /* else it is the graph */
   int64_t pattern = words + size.pattern * (int64_t)sizeof(int32_t);
   int order_wants = order == ORDER_METIS || (size.directed && order_needs_pattern(order));
   int64_t ordering = graph + block + order_bytes(config, &size, made) + (order_wants ? pattern : 0);
-  if (!assigns || large) return larger(ordering, cutting);
-  return graph + block + pattern + counts * words +
+  if (!assigns || large) return listed + larger(ordering, cutting);
+  return listed + graph + block + pattern + counts * words +
          larger(metis_bytes(size.nodes, size.pattern), order_bytes(config, &size, made));
 }

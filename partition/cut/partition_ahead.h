@@ -14,8 +14,8 @@ int partition_check_ahead(const struct config *config, const struct dataset *dat
 /* The last of these by itself. nodes: what they are called. */
 int partition_check_parts(const struct dataset *dataset, int parts, const char *nodes);
 
-/* Bytes that a rank took at the peak of making that partition, its own block of rows included, the partition
- * itself not; 0 where it had nothing to make. To within a quarter of what was measured (metis.h). */
+/* Bytes that a rank took at the peak of making that partition, or of reading it, its own block of rows
+ * included. To within a quarter of what was measured (metis.h). */
 int64_t partition_making_bytes(const struct config *config, const struct dataset *dataset, int hypergraph,
                                int rank, int ranks, const struct partition *made);
 

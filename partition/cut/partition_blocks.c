@@ -35,10 +35,9 @@ static int add_up(struct comm *comm, struct partition *partition) {
 }
 
 static int make_own(const struct comm *comm, const struct graph *block, struct partition *partition) {
-  TRY(partition_init(partition, comm->size, block->nodes));
-  partition_assign_blocks(partition, partition->nodes);
-  partition_count(partition);
-  for (int64_t v = 0; v < partition->nodes; v++) partition->order[v] = v;
+  TRY(partition_init_parts(partition, comm->size, block->nodes));
+  for (int p = 0; p < comm->size; p++)
+    partition->offset[p + 1] = graph_block(block->nodes, comm->size, p + 1);
   partition->chosen = ORDER_GIVEN;
   return measure_own(comm, block, partition);
 }

@@ -36,7 +36,7 @@ static int make(struct dataset *dataset, int parts, struct partition *partition)
   TRY(dataset_read_graphs(dataset, &start));
   TRY(memory_arrays("the work of graphs", ROOM(&work, dataset->graphs + 1)));
   TRY(sum_work(dataset, start, work));
-  TRY(partition_init(partition, parts, dataset->nodes));
+  TRY(partition_init_parts(partition, parts, dataset->nodes));
   partition->chosen = ORDER_GIVEN;
   partition->graphs = dataset->graphs;
   for (int p = 0; p < parts; p++) {
@@ -44,10 +44,8 @@ static int make(struct dataset *dataset, int parts, struct partition *partition)
                                          : dataset->graphs;
     partition->nnz[p] = work[behind] - start[behind] - (work[first] - start[first]);
     partition->offset[p + 1] = start[behind];
-    for (int64_t v = start[first]; v < start[behind]; v++) partition->part[v] = p;
     first = behind;
   }
-  for (int64_t v = 0; v < dataset->nodes; v++) partition->order[v] = v;
   return OK;
 }
 

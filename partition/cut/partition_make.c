@@ -6,6 +6,7 @@
 #include "partition/cut/partition_blocks.h"
 #include "partition/cut/partition_cache.h"
 #include "partition/cut/partition_graphs.h"
+#include "partition/cut/partition_work.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/graph/balance.h"
 #include "partition/graph/metis.h"
@@ -121,6 +122,7 @@ static int assign(struct making *making) {
   else if (making->decided == DECIDED_NOTHING)
     TRY(assign_metis(making));
   partition_count(making->partition);
+  if (making->vertices) star_expansion_count(making->vertices, making->partition);
   return OK;
 }
 
@@ -183,8 +185,11 @@ static int make(struct making *making) {
 
 /* Whether a partition that was read is what this run wants. */
 static int stands(const struct making *making) {
-  const struct partition *partition = making->partition;
-  if (making->vertices) return star_expansion_is(partition, making->vertices);
+  struct partition *partition = making->partition;
+  if (making->vertices) {
+    star_expansion_count(making->vertices, partition);
+    return star_expansion_is(partition, making->vertices);
+  }
   if (making->key->config->partition.order != ORDER_AUTO || order_auto_stands(&making->stakes, partition))
     return 1;
   log_detail("partition: %s is not used: this run is long enough for another order", partition->path);
@@ -219,23 +224,6 @@ static int make_rest(void *context) {
   return code;
 }
 
-static int share(struct comm *comm, const struct partition_key *key, struct partition *partition) {
-  TRY(comm_agree(comm, comm->rank == 0 ? OK : partition_init(partition, key->parts, key->nodes)));
-  struct partition mine = *partition; /* whose arrays are to be filled */
-  TRY(comm_broadcast(comm, partition, sizeof *partition, 0));
-  partition->part = mine.part;
-  partition->order = mine.order;
-  partition->offset = mine.offset;
-  partition->halo = mine.halo;
-  partition->nnz = mine.nnz;
-  int64_t words = key->parts * (int64_t)sizeof(int64_t);
-  TRY(comm_broadcast(comm, partition->part, key->nodes * (int64_t)sizeof *partition->part, 0));
-  TRY(comm_broadcast(comm, partition->order, key->nodes * (int64_t)sizeof *partition->order, 0));
-  TRY(comm_broadcast(comm, partition->offset, words + (int64_t)sizeof(int64_t), 0));
-  TRY(comm_broadcast(comm, partition->halo, words, 0));
-  return comm_broadcast(comm, partition->nnz, words, 0);
-}
-
 /* Of a large graph. Each rank gives what it has of the rows, or reads them. */
 static int cut(struct comm *comm, struct making *making) {
   const struct config *config = making->key->config;
@@ -259,26 +247,6 @@ static int cut(struct comm *comm, struct making *making) {
                                   config->partition.balance};
   making->decided = DECIDED_OWNERS;
   return cut_large(&making->progress, &input, making->partition->part);
-}
-
-/* Of what the rows of each part are worth in an epoch, the largest over the mean. Each rank counts its block.
- */
-static int measure_work(struct comm *comm, const struct graph *block, const struct row_work *work,
-                        struct partition *partition) {
-  FREED int64_t *load = NULL;
-  int64_t most = 0, sum = 0;
-  TRY(comm_agree(comm, memory_arrays("the work of parts", ROOM(&load, partition->parts))));
-  for (int64_t i = 0; i < block->rows; i++) {
-    int64_t v = block->first + i, length = block->start[i + 1] - block->start[i];
-    load[partition->part[v]] += length * work->times[work->level[v]];
-  }
-  TRY(comm_reduce(comm, load, partition->parts, NUMBER_INT64, REDUCE_SUM));
-  for (int p = 0; p < partition->parts; p++) {
-    most = larger(most, load[p]);
-    sum += load[p];
-  }
-  partition->work_balance = sum ? (double)most * partition->parts / (double)sum : 1;
-  return OK;
 }
 
 /* Rank 0's work, while the others wait: on large graphs, and for many parts, minutes. */
@@ -318,7 +286,7 @@ static int make_keyed(struct comm *comm, struct making *making) {
   TRY(comm_broadcast(comm, &making->decided, sizeof making->decided, 0));
   if (making->decided == DECIDED_NOTHING && is_cut_by_all(making)) TRY(cut(comm, making));
   if (making->decided != DECIDED_ALL) TRY(by_first(comm, making, make_rest));
-  return share(comm, making->key, making->partition);
+  return partition_share(comm, making->partition);
 }
 
 static int make_shared(struct comm *comm, struct making *making) {
@@ -350,7 +318,7 @@ static int make_by_work(struct comm *comm, struct making *plain, const struct ro
   partition_free(plain->partition);
   *plain->partition = (struct partition){0};
   TRY(make_shared(comm, &making));
-  return measure_work(comm, plain->block, work, plain->partition);
+  return partition_measure_work(comm, making.block, making.vertices, work, making.partition);
 }
 
 /* By the non-zeros of rows, or by their work where these share it badly. work: NULL: rows are alike. */
@@ -360,7 +328,7 @@ static int make_balanced(struct comm *comm, struct making *making, const struct 
   TRY(make_shared(comm, making));
   making->key = key;
   if (!work || key->parts == 1 || config->partition.method != PARTITION_METIS) return OK;
-  TRY(measure_work(comm, making->block, work, making->partition));
+  TRY(partition_measure_work(comm, making->block, making->vertices, work, making->partition));
   if (making->partition->work_balance <= WORK_SLACK * config->partition.balance) return OK;
   return make_by_work(comm, making, work);
 }

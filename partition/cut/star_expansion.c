@@ -122,35 +122,14 @@ int star_expansion_is(const struct partition *expansion, int64_t vertices) {
   return 1;
 }
 
-int star_expansion_vertices(const struct partition *expansion, int64_t vertices,
-                            struct partition *partition) {
-  TRY(partition_init(partition, expansion->parts, vertices));
-  memcpy(partition->part, expansion->part, (size_t)vertices * sizeof *expansion->part);
-  partition_count(partition);
-  int64_t at = 0;
-  for (int64_t i = 0; i < expansion->nodes; i++) {
-    if (expansion->order[i] < vertices) partition->order[at++] = expansion->order[i];
-  }
-  partition->chosen = expansion->chosen;
-  return OK;
-}
-
-/* Vertices of part p. */
-static int64_t vertices_of(const struct partition *expansion, int64_t vertices, int p) {
-  int64_t low = expansion->offset[p], high = expansion->offset[p + 1];
-  while (low < high) { /* they come first */
-    int64_t middle = low + (high - low) / 2;
-    if (expansion->order[middle] < vertices)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low - expansion->offset[p];
+void star_expansion_count(int64_t vertices, struct partition *expansion) {
+  memset(expansion->vertices, 0, (size_t)expansion->parts * sizeof *expansion->vertices);
+  for (int64_t v = 0; v < vertices; v++) expansion->vertices[expansion->part[v]]++;
 }
 
 struct star_expansion_balance star_expansion_balance(const struct partition *expansion, int64_t vertices) {
   int64_t most = 0;
-  for (int p = 0; p < expansion->parts; p++) most = larger(most, vertices_of(expansion, vertices, p));
+  for (int p = 0; p < expansion->parts; p++) most = larger(most, expansion->vertices[p]);
   return (struct star_expansion_balance){(double)most * expansion->parts / (double)vertices,
                                          partition_edge_balance(expansion)};
 }
@@ -187,7 +166,7 @@ void star_expansion_print(const struct partition *expansion, const struct config
              (long long)incidences, percent(expansion->edge_cut, incidences));
   log_detail("%6s %12s %12s %14s %16s", "rank", "vertices", "hyperedges", "incidences", "foreign vertices");
   for (int p = 0; p < expansion->parts; p++) {
-    int64_t own = vertices_of(expansion, vertices, p);
+    int64_t own = expansion->vertices[p];
     log_detail("%6d %12lld %12lld %14lld %16lld", p, (long long)own,
                (long long)(expansion->offset[p + 1] - expansion->offset[p] - own),
                (long long)expansion->nnz[p], (long long)expansion->halo[p]);

@@ -29,9 +29,8 @@ int star_expansion_partition(struct comm *comm, const struct config *config, str
 int star_expansion_elect(const struct graph *graph, int64_t vertices, struct partition *expansion);
 int star_expansion_vertices_first(int64_t vertices, struct partition *expansion);
 int star_expansion_is(const struct partition *expansion, int64_t vertices);
-
-/* The vertices of a star's partition by themselves, to be freed by partition_free. */
-int star_expansion_vertices(const struct partition *expansion, int64_t vertices, struct partition *partition);
+/* Counts expansion->vertices. */
+void star_expansion_count(int64_t vertices, struct partition *expansion);
 
 /* Largest over mean of the parts: of vertices, and of incidences. */
 struct star_expansion_balance {

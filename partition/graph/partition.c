@@ -9,16 +9,48 @@ static const char *method_of(const struct partition *partition, const struct con
   return partition->graphs > 0 ? "whole graphs" : partition_method_name[config->partition.method];
 }
 
-int partition_init(struct partition *partition, int parts, int64_t nodes) {
+int partition_init_parts(struct partition *partition, int parts, int64_t nodes) {
   *partition = (struct partition){.parts = parts, .grid = {parts, 1}, .nodes = nodes};
-  return memory_arrays("partition", ROOM(&partition->part, nodes), ROOM(&partition->order, nodes),
-                       ROOM(&partition->offset, parts + 1), ROOM(&partition->halo, parts),
-                       ROOM(&partition->nnz, parts));
+  return memory_arrays("partition", ROOM(&partition->offset, parts + 1), ROOM(&partition->halo, parts),
+                       ROOM(&partition->nnz, parts), ROOM(&partition->vertices, parts));
+}
+
+int partition_init(struct partition *partition, int parts, int64_t nodes) {
+  TRY(partition_init_parts(partition, parts, nodes));
+  return memory_arrays("partition", ROOM(&partition->part, nodes), ROOM(&partition->order, nodes));
+}
+
+void partition_forget_nodes(struct partition *partition) {
+  free_all(partition->part, partition->order);
+  partition->part = NULL;
+  partition->order = NULL;
 }
 
 void partition_free(struct partition *partition) {
-  free_all(partition->part, partition->order, partition->offset, partition->halo, partition->nnz);
+  partition_forget_nodes(partition);
+  free_all(partition->offset, partition->halo, partition->nnz, partition->vertices);
   *partition = (struct partition){0};
+}
+
+int partition_share(struct comm *comm, struct partition *partition) {
+  int parts = partition->parts;
+  int64_t nodes = partition->nodes;
+  TRY(comm_broadcast(comm, &parts, sizeof parts, 0));
+  TRY(comm_broadcast(comm, &nodes, sizeof nodes, 0));
+  TRY(comm_agree(comm, comm->rank ? partition_init_parts(partition, parts, nodes) : OK));
+  const struct partition mine = *partition; /* whose arrays are to be filled */
+  const int64_t words = parts * (int64_t)sizeof(int64_t);
+  TRY(comm_broadcast(comm, partition, sizeof *partition, 0));
+  partition->part = mine.part;
+  partition->order = mine.order;
+  partition->offset = mine.offset;
+  partition->halo = mine.halo;
+  partition->nnz = mine.nnz;
+  partition->vertices = mine.vertices;
+  TRY(comm_broadcast(comm, partition->offset, words + (int64_t)sizeof(int64_t), 0));
+  TRY(comm_broadcast(comm, partition->halo, words, 0));
+  TRY(comm_broadcast(comm, partition->nnz, words, 0));
+  return comm_broadcast(comm, partition->vertices, words, 0);
 }
 
 int partition_deal(struct partition *partition, int cols) {
@@ -27,16 +59,17 @@ int partition_deal(struct partition *partition, int cols) {
   dealt.grid = (struct grid){partition->parts, cols};
   if (cols == 1) return OK;
   TRY(memory_arrays("partition", ROOM(&dealt.offset, dealt.parts + 1), ROOM(&dealt.halo, dealt.parts),
-                    ROOM(&dealt.nnz, dealt.parts)));
+                    ROOM(&dealt.nnz, dealt.parts), ROOM(&dealt.vertices, dealt.parts)));
   for (int p = 0; p < dealt.parts; p++) {
     const int row = p / cols;
     const int64_t first = partition->offset[row], count = partition->offset[row + 1] - first;
     dealt.offset[p + 1] = first + graph_block(count, cols, p % cols + 1);
     dealt.halo[p] = partition->halo[row];
     dealt.nnz[p] = partition->nnz[row];
-    for (int64_t i = dealt.offset[p]; i < dealt.offset[p + 1]; i++) dealt.part[dealt.order[i]] = p;
+    for (int64_t i = dealt.offset[p]; dealt.part && i < dealt.offset[p + 1]; i++)
+      dealt.part[dealt.order[i]] = p;
   }
-  free_all(partition->offset, partition->halo, partition->nnz);
+  free_all(partition->offset, partition->halo, partition->nnz, partition->vertices);
   *partition = dealt;
   return OK;
 }
@@ -127,16 +160,6 @@ int partition_measure(struct partition *partition, const struct graph *graph, in
       cut += partition->part[graph->col[e]] != partition->part[v];
   partition->edge_cut = cut;
   return symmetric ? measure_rows(partition, graph) : measure_parts(partition, graph);
-}
-
-int partition_local_ids(const struct partition *partition, int p, int32_t **local) {
-  TRY(memory_arrays("local ids", ROOM(local, partition->nodes)));
-#pragma omp parallel for schedule(static)
-  for (int64_t v = 0; v < partition->nodes; v++) (*local)[v] = -1;
-#pragma omp parallel for schedule(static)
-  for (int64_t i = partition->offset[p]; i < partition->offset[p + 1]; i++)
-    (*local)[partition->order[i]] = (int32_t)(i - partition->offset[p]);
-  return OK;
 }
 
 double partition_node_balance(const struct partition *partition) {

@@ -1,5 +1,6 @@
 /* partition: which rank owns which node, and the order of the nodes inside each shard; made once, kept
- * beside the dataset. METIS: Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998). */
+ * beside the dataset. Rank 0 alone has what is of every node, until a directory (partition/graph/directory.h)
+ * deals it among the ranks. METIS: Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998). */
 #ifndef PARTITION_GRAPH_PARTITION_H
 #define PARTITION_GRAPH_PARTITION_H
 
@@ -23,12 +24,14 @@ struct partition {
   struct grid grid; /* of the ranks; those of a row share a part, whose halo and nnz each of them has */
   int64_t nodes;
   int64_t graphs;         /* that parts leave whole; 0: parts may cut anything */
-  int32_t *part;          /* [nodes] owner */
-  int64_t *order;         /* [nodes] global ids, shard after shard, each in its local order */
+  int32_t *part;          /* [nodes] owner. On rank 0; elsewhere NULL */
+  int64_t *order;         /* [nodes] global ids, shard after shard, each in its local order. On rank 0; NULL
+                             there, too: as the file has them */
   int64_t *offset;        /* [parts + 1] shard p owns order[offset[p] .. offset[p + 1]) */
   int64_t edge_cut;       /* arcs between different parts */
   int64_t *halo;          /* [parts] rows each part receives */
   int64_t *nnz;           /* [parts] non-zeros of each part's rows */
+  int64_t *vertices;      /* [parts] of a star, vertices of each part, which come first */
   double work_balance;    /* imbalance of row_work; 0: unknown */
   enum node_order chosen; /* the order that auto took, else the one asked for */
   int tried;              /* bit o: auto has made order o */
@@ -43,7 +46,8 @@ struct partition {
 /* Collective. Reads the cached partition that matches (method, parts, seed, balance, order, graph hash) or
  * makes it on rank 0 (progress lines while METIS runs) and writes it to <dataset>.parts/ (or to
  * `run_dir`/parts when that place is not writable; NULL: nowhere else). One that does not match is ignored
- * with a line; owners are taken over from one of another order. Every rank receives the result. hash: of the
+ * with a line; owners are taken over from one of another order. Every rank receives what is of parts, rank 0
+ * what is of nodes, too, unless they stand as the file has them. hash: of the
  * whole graph. block: this rank's rows, which spare a reading where they are all, or where the parts are the
  * ranks' blocks in the order given (then nothing is read or written); NULL: none at hand. work: parts of
  * METIS that share it badly are made anew, with it in place of the non-zeros; it wants the blocks; NULL: rows
@@ -53,20 +57,12 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
                    const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
                    struct partition *partition);
 void partition_free(struct partition *partition);
+/* Of parts all stays. */
+void partition_forget_nodes(struct partition *partition);
 
 /* Deals the nodes of each part among so many ranks, in consecutive pieces of its order, as equal as can be:
  * a grid with so many columns. */
 int partition_deal(struct partition *partition, int cols);
-
-/* The nodes of the part that a rank shares with its row of the grid: order[first .. first + count). */
-static inline int64_t partition_row_first(const struct partition *partition, int rank) {
-  return partition->offset[rank / partition->grid.cols * partition->grid.cols];
-}
-
-static inline int64_t partition_row_count(const struct partition *partition, int rank) {
-  return partition->offset[(rank / partition->grid.cols + 1) * partition->grid.cols] -
-         partition_row_first(partition, rank);
-}
 
 /* ", made in 1.2 s" or ", read from a file"; into text[size]. */
 void partition_how(const struct partition *partition, char *text, size_t size);
@@ -86,11 +82,12 @@ double partition_edge_balance(const struct partition *partition);
 void partition_print(const struct partition *partition, const struct config *config, int64_t edges,
                      int dense);
 
-/* local[v]: the place of node v in the order of part `p`, -1 where p does not own v. The caller frees it. */
-int partition_local_ids(const struct partition *partition, int p, int32_t **local);
-
-/* Zeroed arrays of that shape. */
+/* Zeroed arrays of that shape; those of parts alone. */
 int partition_init(struct partition *partition, int parts, int64_t nodes);
+int partition_init_parts(struct partition *partition, int parts, int64_t nodes);
+
+/* Collective. Every other rank, where nothing is allocated yet, gets what rank 0 has, but for the nodes. */
+int partition_share(struct comm *comm, struct partition *partition);
 
 /* Owners of the first `nodes` nodes: blocks of consecutive ids, as equal as can be; those shuffled. */
 void partition_assign_blocks(struct partition *partition, int64_t nodes);

@@ -1,6 +1,6 @@
 #include "partition/multilevel/dist_cluster.h"
 
-#include "partition/multilevel/owners.h"
+#include "partition/graph/owners.h"
 #include "runtime/base/base.h"
 
 enum { ROUNDS = 12, FULL = -1, NO_LABEL = -2 };

@@ -1,8 +1,8 @@
 #include "partition/multilevel/dist_contract.h"
 
 #include "partition/graph/graph.h"
-#include "partition/multilevel/id_set.h"
-#include "partition/multilevel/owners.h"
+#include "partition/graph/id_set.h"
+#include "partition/graph/owners.h"
 #include "partition/multilevel/tally_rows.h"
 #include "runtime/base/base.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "partition/graph/graph.h"
-#include "partition/multilevel/id_set.h"
+#include "partition/graph/id_set.h"
 #include "runtime/base/base.h"
 
 void dist_graph_free(struct dist_graph *g) {

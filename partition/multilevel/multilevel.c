@@ -1,11 +1,11 @@
 #include "partition/multilevel/multilevel.h"
 
 #include "partition/graph/graph.h"
+#include "partition/graph/owners.h"
 #include "partition/multilevel/dist_cluster.h"
 #include "partition/multilevel/dist_contract.h"
 #include "partition/multilevel/dist_parts.h"
 #include "partition/multilevel/divide.h"
-#include "partition/multilevel/owners.h"
 #include "runtime/base/base.h"
 
 int64_t multilevel_arcs = 3 << 20;

@@ -9,7 +9,7 @@ struct rating {
   const struct graph *graph;
   struct order_view view;
   int64_t step;
-  int32_t *place; /* [nodes] of a node in the order */
+  int32_t *place; /* [nodes] of a node in the order; NULL: its id */
   uint64_t *mark; /* a bit a place: in the halo of the shard at hand */
   int32_t *below; /* [words] marks before each word */
   int64_t halo;   /* rows of the shard at hand */
@@ -17,6 +17,14 @@ struct rating {
 
 static void rating_free(struct rating *r) {
   free_all(r->place, r->mark, r->below);
+}
+
+static int64_t node_at(struct order_view view, int64_t i) {
+  return view.order ? view.order[i] : i;
+}
+
+static int32_t place_of(const struct rating *r, int32_t v) {
+  return r->place ? r->place[v] : v;
 }
 
 /* Where row v of the graph begins, of those that it holds; that of v + 1 is where it ends. */
@@ -30,9 +38,9 @@ static int64_t words_of(const struct rating *r) {
 
 static int rating_init(struct rating *r) {
   int64_t nodes = r->view.nodes;
-  TRY(memory_arrays("rating of an order", ROOM(&r->place, nodes)));
+  if (r->view.order) TRY(memory_arrays("rating of an order", ROOM(&r->place, nodes)));
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < nodes; i++) r->place[r->view.order[i]] = (int32_t)i;
+  for (int64_t i = 0; i < (r->place ? nodes : 0); i++) r->place[r->view.order[i]] = (int32_t)i;
   if (r->view.parts == 1) return OK;
   return memory_arrays("rating of an order", ROOM(&r->mark, words_of(r)), ROOM(&r->below, words_of(r)));
 }
@@ -44,9 +52,9 @@ static void mark_halo(struct rating *r, int p) {
   for (int64_t w = 0; w < words_of(r); w++) r->mark[w] = 0;
 #pragma omp parallel for schedule(dynamic, 1024)
   for (int64_t i = first; i < last; i++) {
-    int64_t v = r->view.order[i];
+    int64_t v = node_at(r->view, i);
     for (int64_t e = start_of(g, v); e < start_of(g, v + 1); e++) {
-      int32_t place = r->place[g->col[e]];
+      int32_t place = place_of(r, g->col[e]);
       if (place >= first && place < last) continue;
       uint64_t bit = (uint64_t)1 << (place & 63);
       if (__atomic_load_n(&r->mark[place >> 6], __ATOMIC_RELAXED) & bit) continue;
@@ -83,7 +91,7 @@ static void measure_windows(const struct graph *g, struct order_view view, int p
   for (int64_t first = view.offset[p]; first < view.offset[p + 1]; first += SHORT_WINDOW) {
     ++*window;
     for (int64_t i = first; i < first + SHORT_WINDOW && i < view.offset[p + 1]; i++) {
-      int64_t v = view.order[i];
+      int64_t v = node_at(view, i);
       *arcs += g->start[v + 1] - g->start[v];
       for (int64_t e = g->start[v]; e < g->start[v + 1]; e++) {
         *columns += last[g->col[e]] != *window;
@@ -127,8 +135,10 @@ static int64_t window_end(const struct rating *r, int p, int64_t first) {
 
 static int64_t arcs_of(const struct rating *r, int64_t first, int64_t end) {
   int64_t arcs = 0;
-  for (int64_t i = first; i < end; i++)
-    arcs += start_of(r->graph, r->view.order[i] + 1) - start_of(r->graph, r->view.order[i]);
+  for (int64_t i = first; i < end; i++) {
+    const int64_t v = node_at(r->view, i);
+    arcs += start_of(r->graph, v + 1) - start_of(r->graph, v);
+  }
   return arcs;
 }
 
@@ -137,10 +147,10 @@ static void count_window(const struct rating *r, int p, int64_t first, struct co
   const struct graph *g = r->graph;
   int64_t end = window_end(r, p, first), touched = 0;
   for (int64_t i = first; i < end; i++) {
-    int64_t v = r->view.order[i];
+    int64_t v = node_at(r->view, i);
     for (int64_t e = start_of(g, v); e < start_of(g, v + 1); e++) {
       if (g->col[e] == v) continue;
-      int64_t segment = segment_of(r, p, r->place[g->col[e]]);
+      int64_t segment = segment_of(r, p, place_of(r, g->col[e]));
       c->touched[touched] = (int32_t)segment; /* kept when it is new; a branch would be guessed wrong */
       touched += c->arcs[segment]++ == 0;
     }

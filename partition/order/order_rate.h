@@ -6,7 +6,8 @@
 #include "kernels/cost/cost_model.h"
 #include "partition/graph/partition.h"
 
-/* An order of the nodes of some shards: those of shard p are order[offset[p] .. offset[p + 1]). */
+/* An order of the nodes of some shards: those of shard p are order[offset[p] .. offset[p + 1]); NULL: their
+ * ids ascend over all of them. */
 struct order_view {
   int parts;
   int64_t nodes;

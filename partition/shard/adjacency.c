@@ -114,15 +114,13 @@ static int split(struct comm *comm, struct arrival *a, const float *degree, stru
   return halo_swap(&adj->halo, comm, adj->degree, sizeof *adj->degree, adj->degree + a->own);
 }
 
-int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
-                   const int64_t *global_id, enum self_loops loops, const struct adjacency *forward,
-                   struct adjacency *adj) {
+int adjacency_init(struct comm *comm, const struct directory *directory, struct graph *block, int keep_block,
+                   enum self_loops loops, const struct adjacency *forward, struct adjacency *adj) {
   ENDED_BY(arrival_free)
-  struct arrival arrival = {.partition = partition,
+  struct arrival arrival = {.directory = directory,
                             .block = block,
                             .transposed = forward != NULL,
-                            .own = partition_row_count(partition, comm->rank),
-                            .global_id = global_id,
+                            .own = directory->rows,
                             .weighted = block->weight != NULL};
   adj->loops = loops;
   int code = arrival_receive(comm, &arrival, &adj->halo);

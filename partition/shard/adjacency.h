@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "partition/graph/partition.h"
-#include "partition/shard/halo.h"
+#include "partition/graph/graph.h"
+#include "partition/halo/halo.h"
 #include "runtime/base/csr.h"
 
 /* Where self loops are. */
@@ -31,11 +31,9 @@ struct adjacency {
 
 /* Collective. Sends the edges of this rank's block to the owners of their rows (of their columns when
  * `forward` is given: the transpose of that adjacency), to all ranks of their row of the grid, and divides
- * them. The block is freed as soon as it has been sent, unless keep_block. global_id [own]: the node of each
- * own row. */
-int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
-                   const int64_t *global_id, enum self_loops loops, const struct adjacency *forward,
-                   struct adjacency *adjacency);
+ * them. The block is freed as soon as it has been sent, unless keep_block. */
+int adjacency_init(struct comm *comm, const struct directory *directory, struct graph *block, int keep_block,
+                   enum self_loops loops, const struct adjacency *forward, struct adjacency *adjacency);
 void adjacency_free(struct adjacency *adjacency);
 int64_t adjacency_bytes(const struct adjacency *adjacency);
 

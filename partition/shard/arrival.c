@@ -6,8 +6,7 @@
 #include "runtime/base/integer.h"
 #include "runtime/comm/row_shuffle.h"
 
-enum { FOREIGN = -1, WANTED = -2 }; /* in local[]: not here; a halo node without its row yet */
-
+/* Rows by their places among those of the rank that they go to. */
 struct length {
   int32_t row, count;
 };
@@ -17,8 +16,16 @@ struct arc {
   float weight;
 };
 
+static void rows_free(struct arrival_rows *rows) {
+  id_set_free(&rows->set);
+  free_all(rows->asked, rows->leaving);
+  *rows = (struct arrival_rows){0};
+}
+
 void arrival_free(struct arrival *a) {
-  free_all(a->count, a->local, a->start, a->filled, a->in_halo, a->has_loop, a->col, a->weight);
+  rows_free(&a->rows);
+  id_map_free(&a->local);
+  free_all(a->start, a->filled, a->in_halo, a->has_loop, a->col, a->weight);
 }
 
 /* Rows and columns change places in the transposed direction. */
@@ -34,9 +41,57 @@ static int64_t length_of(const struct graph *block, int64_t row) {
   return block->start[row + 1] - block->start[row];
 }
 
+/* Which of the rows that of a node is. */
+static int64_t index_of(const struct arrival *a, int64_t node) {
+  return a->rows.set.bit ? id_set_place(&a->rows.set, node) : node - a->rows.first;
+}
+
+static int32_t position_of(const struct arrival *a, int64_t node) {
+  return a->rows.position[index_of(a, node)];
+}
+
+static int64_t own_row(const struct arrival *a, int64_t node) {
+  return position_of(a, node) - a->directory->row_first;
+}
+
 /* Rows that are this rank's alone need no way. */
 static int stays(const struct arrival *a, int64_t row) {
-  return !a->transposed && a->partition->grid.cols == 1 && a->local[a->block->first + row] >= 0;
+  return !a->transposed && a->directory->grid.cols == 1 &&
+         directory_has(a->directory, position_of(a, a->block->first + row));
+}
+
+static int list_columns(struct arrival *a, int32_t **id) {
+  const struct graph *block = a->block;
+  TRY(id_set_init(&a->rows.set, block->nodes));
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < block->edges; e++) id_set_add(&a->rows.set, block->col[e]);
+  id_set_seal(&a->rows.set);
+  a->rows.count = a->rows.set.count;
+  TRY(memory_arrays("rows of others", ROOM(id, a->rows.count)));
+  id_set_list(&a->rows.set, *id);
+  return OK;
+}
+
+static int list_rows(struct arrival *a, int32_t **id) {
+  a->rows.first = a->block->first;
+  a->rows.count = a->block->rows;
+  TRY(memory_arrays("rows of the block", ROOM(id, a->rows.count)));
+  for (int64_t i = 0; i < a->rows.count; i++) (*id)[i] = (int32_t)(a->rows.first + i);
+  return OK;
+}
+
+/* A rank that reads all nodes has their positions. */
+static int find_rows(struct comm *comm, struct arrival *a) {
+  const struct directory *directory = a->directory;
+  FREED int32_t *id = NULL;
+  a->rows.position = directory->position;
+  a->rows.count = directory->count;
+  if (comm->size == 1 || comm->lone) return OK;
+  int code = a->transposed ? list_columns(a, &id) : list_rows(a, &id);
+  if (code == OK) code = memory_arrays("positions of rows", ROOM(&a->rows.asked, a->rows.count));
+  a->rows.position = a->rows.asked;
+  TRY(comm_agree(comm, code));
+  return directory_ask(comm, directory, id, a->rows.count, a->rows.asked);
 }
 
 /* Of rows that leave, and those of rows that stay in `start`. */
@@ -44,7 +99,8 @@ static void count_rows(struct arrival *a) {
   const struct graph *block = a->block;
   int64_t staying = 0;
   if (a->transposed) {
-    for (int64_t e = block->start[0]; e < block->start[block->rows]; e++) a->count[block->col[e]]++;
+    for (int64_t e = block->start[0]; e < block->start[block->rows]; e++)
+      a->rows.leaving[index_of(a, block->col[e])]++;
     return;
   }
 #pragma omp parallel for schedule(static) reduction(+ : staying)
@@ -52,17 +108,18 @@ static void count_rows(struct arrival *a) {
     const int64_t node = block->first + row;
     staying += stays(a, row);
     if (stays(a, row))
-      a->start[a->local[node] + 1] = length_of(block, row);
+      a->start[own_row(a, node) + 1] = length_of(block, row);
     else
-      a->count[node] = (int32_t)length_of(block, row);
+      a->rows.leaving[index_of(a, node)] = (int32_t)length_of(block, row);
   }
   a->whole = staying == a->own;
 }
 
 static void find_runs(struct arrival *a) {
+  const int64_t *id = a->directory->id;
   a->runs = 0;
   for (int64_t i = 0; i < a->own; i++) {
-    if (i > 0 && a->global_id[i] > a->global_id[i - 1]) continue;
+    if (i > 0 && id[i] > id[i - 1]) continue;
     if (a->runs == ARRIVAL_RUNS) {
       a->runs = 0;
       return;
@@ -73,24 +130,22 @@ static void find_runs(struct arrival *a) {
 }
 
 static int arrival_init(struct arrival *a) {
-  const struct graph *block = a->block;
-  TRY(memory_arrays("row lengths", ROOM(&a->count, block->nodes)));
-  TRY(memory_arrays("local ids", ROOM(&a->local, block->nodes)));
+  TRY(memory_arrays("row lengths", ROOM(&a->rows.leaving, a->rows.count)));
   TRY(memory_arrays("row offsets", ROOM(&a->start, a->own + 1)));
   TRY(memory_arrays("row lengths", ROOM(&a->filled, a->own)));
-#pragma omp parallel for schedule(static)
-  for (int64_t v = 0; v < block->nodes; v++) a->local[v] = FOREIGN;
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < a->own; i++) a->local[a->global_id[i]] = (int32_t)i;
   count_rows(a);
   find_runs(a);
   return OK;
 }
 
-/* A record for each rank that holds the row of that node; whether all of them have got it. */
-static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int64_t node, const void *record) {
-  const int cols = a->partition->grid.cols, first = a->partition->part[node] / cols * cols;
-  for (; a->next.copies < cols; a->next.copies++) {
+/* The first of the ranks that hold the row at that position. */
+static int holder_of(const struct arrival *a, int32_t position) {
+  return directory_row_of_grid(a->directory, directory_owner(a->directory, position));
+}
+
+/* A record for each rank that holds the row, from the first on; whether all of them have got it. */
+static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int first, const void *record) {
+  for (; a->next.copies < a->directory->grid.cols; a->next.copies++) {
     void *to = row_shuffle_put(shuffle, first + a->next.copies);
     if (!to) return 0;
     memcpy(to, record, (size_t)shuffle->bytes);
@@ -101,9 +156,12 @@ static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int64_t no
 
 static int send_lengths(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
-  for (; a->next.row < a->block->nodes; a->next.row++) {
-    const struct length length = {(int32_t)a->next.row, a->count[a->next.row]};
-    if (length.count && !put_copies(shuffle, a, a->next.row, &length)) return OK;
+  for (; a->next.row < a->rows.count; a->next.row++) {
+    const int32_t position = a->rows.position[a->next.row];
+    const int first = holder_of(a, position);
+    const struct length length = {(int32_t)(position - a->directory->offset[first]),
+                                  a->rows.leaving[a->next.row]};
+    if (length.count && !put_copies(shuffle, a, first, &length)) return OK;
   }
   shuffle->ended = 1;
   return OK;
@@ -112,7 +170,7 @@ static int send_lengths(struct row_shuffle *shuffle, void *context) {
 static int take_lengths(const void *records, int64_t count, void *context) {
   struct arrival *a = context;
   const struct length *length = records;
-  for (int64_t i = 0; i < count; i++) a->start[a->local[length[i].row] + 1] += length[i].count;
+  for (int64_t i = 0; i < count; i++) a->start[length[i].row + 1] += length[i].count;
   return OK;
 }
 
@@ -122,9 +180,12 @@ static int send_arcs(struct row_shuffle *shuffle, void *context) {
   for (; a->next.row < block->rows; a->next.row++) {
     if (stays(a, a->next.row)) a->next.edge = block->start[a->next.row + 1];
     for (; a->next.edge < block->start[a->next.row + 1]; a->next.edge++) {
-      const struct arc arc = {row_of(a, a->next.row, a->next.edge), col_of(a, a->next.row, a->next.edge),
+      const int32_t position = position_of(a, row_of(a, a->next.row, a->next.edge));
+      const int first = holder_of(a, position);
+      const struct arc arc = {(int32_t)(position - a->directory->offset[first]),
+                              col_of(a, a->next.row, a->next.edge),
                               block->weight ? block->weight[a->next.edge] : 1};
-      if (!put_copies(shuffle, a, arc.row, &arc)) return OK;
+      if (!put_copies(shuffle, a, first, &arc)) return OK;
     }
   }
   shuffle->ended = 1;
@@ -135,8 +196,7 @@ static int take_arcs(const void *records, int64_t count, void *context) {
   struct arrival *a = context;
   const struct arc *arc = records;
   for (int64_t i = 0; i < count; i++, arc++) {
-    int32_t row = a->local[arc->row];
-    int64_t at = a->start[row] + a->filled[row]++;
+    int64_t at = a->start[arc->row] + a->filled[arc->row]++;
     a->col[at] = arc->col;
     if (a->weight) a->weight[at] = arc->weight;
   }
@@ -146,7 +206,7 @@ static int take_arcs(const void *records, int64_t count, void *context) {
 static void copy_row(struct arrival *a, int64_t row) {
   const struct graph *block = a->block;
   const int64_t first = block->start[row], count = length_of(block, row),
-                at = a->start[a->local[block->first + row]];
+                at = a->start[own_row(a, block->first + row)];
   memcpy(a->col + at, block->col + first, (size_t)count * sizeof *a->col);
   if (a->weight) memcpy(a->weight + at, block->weight + first, (size_t)count * sizeof *a->weight);
 }
@@ -171,7 +231,7 @@ static struct arrival_row find_row(const struct arrival *a, int64_t v) {
     return (struct arrival_row){a->start[v + 1] - first, a->col + first,
                                 a->weight ? a->weight + first : NULL};
   }
-  const int64_t row = a->global_id[v] - block->first, first = block->start[row];
+  const int64_t row = a->directory->id[v] - block->first, first = block->start[row];
   return (struct arrival_row){length_of(block, row), block->col + first,
                               block->weight ? block->weight + first : NULL};
 }
@@ -180,22 +240,26 @@ int64_t arrival_length(const struct arrival *a, int64_t v) {
   return find_row(a, v).count;
 }
 
-/* Several threads may say so of one node. */
-static int is_elsewhere(struct arrival *a, int32_t node) {
-  int32_t local;
-#pragma omp atomic read
-  local = a->local[node];
-  if (local >= 0) return 0;
-  if (local == WANTED) return 1;
-#pragma omp atomic write
-  a->local[node] = WANTED;
+/* Nodes that the rows name: own ones (without bits: all are), and those of the halo. */
+struct columns {
+  struct id_set own, away;
+};
+
+static void columns_free(struct columns *columns) {
+  id_set_free(&columns->own);
+  id_set_free(&columns->away);
+}
+
+static int is_elsewhere(struct columns *columns, int32_t node) {
+  if (!columns->own.bit || id_set_has(&columns->own, node)) return 0;
+  id_set_add(&columns->away, node);
   return 1;
 }
 
 /* Where all nodes are own there is no halo, and rows of the block ascend: the self loop is soon found. */
-static void look_at(struct arrival *a, int64_t v) {
+static void look_at(struct arrival *a, int64_t v, struct columns *columns) {
   const struct arrival_row row = find_row(a, v);
-  const int32_t self = (int32_t)a->global_id[v];
+  const int32_t self = (int32_t)a->directory->id[v];
   if (a->whole && a->own == a->block->nodes) {
     a->has_loop[v] = find_sorted(row.col, 0, row.count, self) >= 0;
     return;
@@ -203,67 +267,60 @@ static void look_at(struct arrival *a, int64_t v) {
   int64_t in_halo = 0;
   int has_loop = 0;
   for (int64_t i = 0; i < row.count; i++) {
-    in_halo += is_elsewhere(a, row.col[i]);
+    in_halo += is_elsewhere(columns, row.col[i]);
     has_loop |= row.col[i] == self;
   }
   a->in_halo[v] = in_halo;
   a->has_loop[v] = (uint8_t)has_loop;
 }
 
+static int list_own(const struct arrival *a, struct id_set *own) {
+  TRY(id_set_init(own, a->block->nodes));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < a->own; v++) id_set_add(own, a->directory->id[v]);
+  return OK;
+}
+
 /* All rows are there: what was needed to bring them goes. */
-static int look_through(struct arrival *a) {
+static int look_through(struct arrival *a, struct columns *columns) {
   int64_t longest = 0;
-  free_all(a->count, a->filled);
-  a->count = NULL;
+  rows_free(&a->rows);
+  free(a->filled);
   a->filled = NULL;
   TRY(memory_arrays("entries in the halo", ROOM(&a->in_halo, a->own), ROOM(&a->has_loop, a->own)));
+  TRY(id_set_init(&columns->away, a->block->nodes));
+  if (a->own < a->block->nodes) TRY(list_own(a, &columns->own));
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : longest)
   for (int64_t v = 0; v < a->own; v++) {
-    look_at(a, v);
+    look_at(a, v, columns);
     longest = larger(longest, arrival_length(a, v));
   }
   a->longest = longest;
+  id_set_seal(&columns->away);
   return OK;
 }
 
-/* The partition's order runs shard after shard: halo nodes come out grouped by owner, in its order. */
-static int number_halo(struct arrival *a, struct halo *halo) {
-  const struct partition *partition = a->partition;
-  int64_t rows = 0, row = 0;
-#pragma omp parallel for schedule(static) reduction(+ : rows)
-  for (int64_t v = 0; v < partition->nodes; v++) rows += a->local[v] == WANTED;
-  halo->rows = rows;
-  TRY(memory_arrays("halo ids", ROOM(&halo->id, rows)));
-  for (int64_t i = 0; row < rows; i++) {
-    int64_t v = partition->order[i];
-    if (a->local[v] != WANTED) continue;
-    halo->id[row] = v;
-    a->local[v] = (int32_t)(a->own + row++);
-  }
+static int list_halo(struct arrival *a, struct halo *halo) {
+  ENDED_BY(columns_free) struct columns columns = {0};
+  FREED int32_t *id = NULL;
+  TRY(look_through(a, &columns));
+  halo->rows = columns.away.count;
+  TRY(memory_arrays("halo ids", ROOM(&halo->id, halo->rows), ROOM(&id, halo->rows)));
+  id_set_list(&columns.away, id);
+  for (int64_t i = 0; i < halo->rows; i++) halo->id[i] = id[i];
   return OK;
-}
-
-/* A rank asks for halo rows in its own column of the grid. */
-static int plan_halo(struct comm *comm, const struct arrival *a, struct halo *halo) {
-  const struct partition *partition = a->partition;
-  const int cols = partition->grid.cols;
-  FREED int32_t *owner = NULL;
-  if (cols == 1) return halo_init(comm, partition->part, a->local, a->global_id, halo);
-  TRY(comm_agree(comm, memory_arrays("owners of halo rows", ROOM(&owner, partition->nodes))));
-#pragma omp parallel for schedule(static)
-  for (int64_t v = 0; v < partition->nodes; v++)
-    owner[v] = partition->part[v] / cols * cols + comm->rank % cols;
-  return halo_init(comm, owner, a->local, a->global_id, halo);
 }
 
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo) {
+  TRY(find_rows(comm, a));
   TRY(comm_agree(comm, arrival_init(a)));
   TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, a));
   TRY(comm_agree(comm, lay_out(a)));
   TRY(row_shuffle_exchange(comm, sizeof(struct arc), send_arcs, take_arcs, a));
-  TRY(comm_agree(comm, look_through(a)));
-  TRY(comm_agree(comm, number_halo(a, halo)));
-  return plan_halo(comm, a, halo);
+  TRY(comm_agree(comm, list_halo(a, halo)));
+  TRY(halo_init(comm, a->directory, halo));
+  const struct id_list own = {a->directory->id, a->own}, away = {halo->id, halo->rows};
+  return comm_agree(comm, id_map_init(&a->local, a->block->nodes, own, away));
 }
 
 struct arrival_entry {
@@ -308,7 +365,7 @@ struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct 
   const struct arrival_scratch s = {scratch->col + at, scratch->weight + at, scratch->entry + at + thread};
   struct arrival_row row = find_row(a, v);
   int ascends = 1;
-  for (int64_t i = 0; i < row.count; i++) s.col[i] = a->local[row.col[i]];
+  id_map_list(&a->local, row.col, row.count, s.col);
   for (int64_t i = 1; i < row.count; i++) ascends &= s.col[i - 1] < s.col[i];
   row.col = s.col;
   return ascends ? row : sort_row(a, &row, &s);

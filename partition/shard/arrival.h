@@ -3,24 +3,32 @@
 #define PARTITION_SHARD_ARRIVAL_H
 
 #include "partition/graph/graph.h"
-#include "partition/graph/partition.h"
-#include "partition/shard/halo.h"
+#include "partition/graph/id_map.h"
+#include "partition/halo/halo.h"
 #include "runtime/comm/comm.h"
 
 enum { ARRIVAL_RUNS = 8 }; /* of ascending global ids, at most */
 
+/* The nodes whose rows have entries in the block: its own ones, or its columns. */
+struct arrival_rows {
+  struct id_set set; /* columns; without bits they are ids from `first` on */
+  int64_t first, count;
+  const int32_t *position; /* [count] in the directory ... */
+  int32_t *asked;          /* ... or as other ranks say */
+  int32_t *leaving;        /* [count] entries that this rank sends */
+};
+
 /* What arrives, and how far sending got. */
 struct arrival {
-  const struct partition *partition;
+  const struct directory *directory;
   const struct graph *block;
   int transposed, weighted;
-  int64_t own;              /* nodes of this rank's row of the grid, all ranks of which hold their rows */
-  const int64_t *global_id; /* [own] */
-  int whole;                /* all own rows lie in the block: they are taken from there */
+  int64_t own; /* nodes of this rank's row of the grid, all ranks of which hold their rows */
+  int whole;   /* all own rows lie in the block: they are taken from there */
   int64_t run[ARRIVAL_RUNS + 1]; /* where global ids begin to ascend, as a level's do; then own */
   int runs;                      /* 0: there are more */
-  int32_t *count;                /* [nodes] entries of each row that this rank sends */
-  int32_t *local;                /* [nodes] local id; below 0: not here */
+  struct arrival_rows rows;      /* until all have been sent */
+  struct id_map local;           /* of own nodes and those of the halo, once these are known */
   int64_t *start;                /* [own + 1] where rows begin in col, unless whole */
   int64_t *filled;               /* [own] entries there so far */
   int64_t *in_halo;              /* [own] entries with halo columns */
@@ -29,9 +37,9 @@ struct arrival {
   float *weight;                 /* NULL: binary */
   int64_t longest;               /* entries of the longest row */
   struct {
-    int64_t row, edge;
-    int copies; /* how many ranks of its row of the grid have got it */
-  } next;       /* to send */
+    int64_t row, edge; /* of `rows`, or of the block */
+    int copies;        /* how many ranks of its row of the grid have got it */
+  } next;              /* to send */
 };
 
 /* Room for a row of each thread, which is the longest one. */
@@ -49,7 +57,7 @@ struct arrival_row {
 };
 
 /* Collective. Brings this rank's rows here, numbers the halo and counts its entries; the caller has set
- * partition, block, transposed, own and global_id. The block is needed further on if they are `whole`. */
+ * directory, block, transposed and own. The block is needed further on if they are `whole`. */
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo);
 /* Entries of an own row. */
 int64_t arrival_length(const struct arrival *a, int64_t v);

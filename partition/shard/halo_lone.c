@@ -2,21 +2,19 @@
 
 #include "runtime/base/base.h"
 
-/* In a grid, the rank of the row of the grid that owns a node and of this rank's column. */
-static int peer_of(const struct comm *comm, const struct partition *partition, int64_t node) {
-  const int cols = partition->grid.cols;
-  return cols == 1 ? partition->part[node] : partition->part[node] / cols * cols + comm->rank % cols;
+static int peer_of(const struct directory *directory, int64_t node) {
+  return directory_peer(directory, directory->position[node]);
 }
 
 /* Calls for each row and peer that it goes to, peers of a row ascending: halo rows are grouped by owner. */
-static void walk(const struct comm *comm, const struct partition *partition, const struct halo_reach *reach,
-                 int64_t *count, int32_t *send_row) {
+static void walk(const struct directory *directory, const struct halo_reach *reach, int64_t *count,
+                 int32_t *send_row) {
   const struct csr *part = reach->part;
   for (int64_t i = 0; i < part->rows && part->row[i] < reach->rows; i++) {
     int before = -1;
     for (int64_t e = part->start[i]; e < part->start[i + 1]; e++) {
       const int64_t node = reach->id[part->col[e]];
-      const int peer = peer_of(comm, partition, node);
+      const int peer = peer_of(directory, node);
       if (peer == before || (reach->levels && reach->levels->of[node] > reach->last)) continue;
       before = peer;
       if (send_row) send_row[count[peer]] = part->row[i];
@@ -40,15 +38,15 @@ static int list_peers(const struct comm *comm, const int64_t *sent, const int64_
   return OK;
 }
 
-int halo_foresee(struct comm *comm, const struct partition *partition, const struct halo_reach *reach,
+int halo_foresee(struct comm *comm, const struct directory *directory, const struct halo_reach *reach,
                  struct halo *halo) {
   FREED int64_t *sent = NULL, *received = NULL;
   TRY(memory_arrays("halo plan", ROOM(&sent, comm->size), ROOM(&received, comm->size)));
-  for (int64_t i = 0; i < halo->rows; i++) received[peer_of(comm, partition, halo->id[i])]++;
-  walk(comm, partition, reach, sent, NULL);
+  for (int64_t i = 0; i < halo->rows; i++) received[peer_of(directory, halo->id[i])]++;
+  walk(directory, reach, sent, NULL);
   TRY(list_peers(comm, sent, received, halo));
   TRY(memory_arrays("halo rows to send", ROOM(&halo->send_row, halo_send_rows(halo))));
   for (int p = 0; p < halo->peers; p++) sent[halo->peer[p]] = halo->send_start[p];
-  walk(comm, partition, reach, sent, halo->send_row);
+  walk(directory, reach, sent, halo->send_row);
   return OK;
 }

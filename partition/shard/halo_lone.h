@@ -3,8 +3,7 @@
 #ifndef PARTITION_SHARD_HALO_LONE_H
 #define PARTITION_SHARD_HALO_LONE_H
 
-#include "partition/graph/partition.h"
-#include "partition/shard/halo.h"
+#include "partition/halo/halo.h"
 #include "partition/shard/levels.h"
 #include "runtime/base/csr.h"
 
@@ -19,7 +18,7 @@ struct halo_reach {
 
 /* Completes the plan of halo->rows, halo->id, whose peers are not known yet. Errors: FAILED when memory is
  * short. */
-int halo_foresee(struct comm *comm, const struct partition *partition, const struct halo_reach *reach,
+int halo_foresee(struct comm *comm, const struct directory *directory, const struct halo_reach *reach,
                  struct halo *halo);
 
 #endif

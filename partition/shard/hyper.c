@@ -23,10 +23,9 @@ int64_t hyper_arrivals(const struct hyper *hyper, const struct hyper_part *part)
   return hyper->travel == TRAVEL_VERTICES ? halo_send_rows(&part->halo) : part->halo.rows;
 }
 
-static int number_edges(const struct partition *expansion, int rank, struct building *b) {
+static int number_edges(const struct directory *expansion, struct building *b) {
   struct hyper *h = b->hyper;
-  const int64_t *id = expansion->order + expansion->offset[rank];
-  int64_t total = expansion->offset[rank + 1] - expansion->offset[rank];
+  const int64_t *id = expansion->id, total = expansion->rows;
   while (h->own < total && id[h->own] < h->vertices) h->own++;
   h->edges = total - h->own;
   for (int64_t e = 0; e < h->edges; e++) h->outer += b->in.has_halo[h->own + e];
@@ -162,17 +161,14 @@ static int divide(struct building *b) {
   return hyper_part_complete(h, &h->all);
 }
 
-int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
+int hyper_init(struct comm *comm, const struct dataset *dataset, const struct directory *expansion,
                struct graph *block, struct hyper *hyper) {
   ENDED_BY(building_free) struct building building = {.hyper = hyper};
   *hyper = (struct hyper){
       .vertices = dataset->nodes, .hyperedges = dataset->hyperedges, .incidences = dataset->incidences};
-  if (expansion->parts != comm->size)
-    FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", expansion->parts, comm->size);
-  const int64_t *id = expansion->order + expansion->offset[comm->rank];
-  TRY(adjacency_init(comm, expansion, block, 1, id, LOOPS_APART, NULL, &building.in));
-  TRY(adjacency_init(comm, expansion, block, 0, id, LOOPS_APART, &building.in, &building.out));
-  TRY(comm_agree(comm, number_edges(expansion, comm->rank, &building)));
+  TRY(adjacency_init(comm, expansion, block, 1, LOOPS_APART, NULL, &building.in));
+  TRY(adjacency_init(comm, expansion, block, 0, LOOPS_APART, &building.in, &building.out));
+  TRY(comm_agree(comm, number_edges(expansion, &building)));
   TRY(find_facts(comm, &building));
   TRY(cost_travel(comm, &building));
   return comm_agree(comm, divide(&building));

@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#include "partition/graph/partition.h"
-#include "partition/shard/halo.h"
+#include "partition/graph/graph.h"
+#include "partition/halo/halo.h"
 #include "partition/shard/shard_levels.h"
 #include "runtime/base/csr.h"
 
@@ -67,12 +67,12 @@ struct hyper {
 /* Rows that arrive for a part's `rest`. */
 int64_t hyper_arrivals(const struct hyper *hyper, const struct hyper_part *part);
 
-/* Collective. block: this rank's rows of the star, freed on the way. */
-int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
+/* Collective. expansion: of the star. block: this rank's rows of it, freed on the way. */
+int hyper_init(struct comm *comm, const struct dataset *dataset, const struct directory *expansion,
                struct graph *block, struct hyper *hyper);
-/* Collective. Adds the levels, by which the order of the star's partition must run. shard: the levels of the
+/* Collective. Adds the levels, by which the order of the star's directory must run. shard: the levels of the
  * vertices. */
-int hyper_add_levels(struct comm *comm, const struct partition *expansion, const struct levels *levels,
+int hyper_add_levels(struct comm *comm, const struct directory *star, const struct levels *levels,
                      const struct shard_levels *shard, struct hyper *hyper);
 void hyper_free(struct hyper *hyper);
 int64_t hyper_bytes(const struct hyper *hyper);

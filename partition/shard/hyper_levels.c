@@ -2,30 +2,26 @@
 #include "partition/shard/hyper_part.h"
 #include "runtime/base/base.h"
 
-/* What is cut, and by which nodes of the star peers ask for rows that travel. */
 struct cutting {
   struct comm *comm;
-  const struct partition *expansion;
+  const struct directory *star;
   const struct levels *levels;
   struct hyper *hyper;
-  int32_t *local; /* [nodes of the star] the row that is sent of own vertices, or of own outer hyperedges */
-  int64_t *id;    /* [of these rows] */
+  int32_t *outer; /* [edges] number among the outer ones of own hyperedges in the order of the star */
 };
 
 static void cutting_free(struct cutting *c) {
-  free_all(c->local, c->id);
+  free(c->outer);
 }
 
+/* Inner and outer hyperedges each keep the order of the star. */
 static int cutting_init(struct cutting *c) {
   const struct hyper *h = c->hyper;
-  const int vertices = h->travel == TRAVEL_VERTICES;
-  const int64_t count = vertices ? h->own : h->outer, nodes = c->expansion->nodes;
-  const int64_t *own = c->expansion->order + c->expansion->offset[c->comm->rank];
-  TRY(memory_arrays("rows that travel", ROOM(&c->local, nodes), ROOM(&c->id, count)));
-  for (int64_t v = 0; v < nodes; v++) c->local[v] = -1;
-  for (int64_t i = 0; i < count; i++) {
-    c->id[i] = vertices ? own[i] : h->vertices + h->edge_id[h->inner + i];
-    c->local[c->id[i]] = (int32_t)i;
+  int64_t outer = 0;
+  TRY(memory_arrays("outer hyperedges", ROOM(&c->outer, h->edges)));
+  for (int64_t e = 0; e < h->edges; e++) {
+    c->outer[e] = (int32_t)outer;
+    outer += outer < h->outer && c->star->id[h->own + e] == h->vertices + h->edge_id[h->inner + outer];
   }
   return OK;
 }
@@ -80,11 +76,15 @@ static int cut_part(const struct cutting *c, int vertex, int edge, struct hyper_
                          : cut_partial(c, edge, part->vertices, part);
 }
 
+/* The plan's rows keep their order, that of the whole's. */
 static int add_part(const struct cutting *c, int vertex, int edge, struct hyper_part *part) {
-  struct comm *comm = c->comm;
-  TRY(comm_agree(comm, cut_part(c, vertex, edge, part)));
-  TRY(halo_init(comm, c->expansion->part, c->local, c->id, &part->halo));
-  return comm_agree(comm, hyper_part_complete(c->hyper, part));
+  const struct hyper *h = c->hyper;
+  struct halo *halo = &part->halo;
+  TRY(comm_agree(c->comm, cut_part(c, vertex, edge, part)));
+  TRY(halo_init(c->comm, c->star, halo));
+  for (int64_t i = 0; i < halo_send_rows(halo) && h->travel == TRAVEL_HYPEREDGES; i++)
+    halo->send_row[i] = c->outer[halo->send_row[i] - h->own];
+  return comm_agree(c->comm, hyper_part_complete(h, part));
 }
 
 static int add_level(const struct cutting *c, const struct shard_levels *shard, int level) {
@@ -100,10 +100,10 @@ static int add_level(const struct cutting *c, const struct shard_levels *shard, 
   return add_part(c, next, level, &to->all);
 }
 
-int hyper_add_levels(struct comm *comm, const struct partition *expansion, const struct levels *levels,
+int hyper_add_levels(struct comm *comm, const struct directory *star, const struct levels *levels,
                      const struct shard_levels *shard, struct hyper *hyper) {
   ENDED_BY(cutting_free)
-  struct cutting cutting = {.comm = comm, .expansion = expansion, .levels = levels, .hyper = hyper};
+  struct cutting cutting = {.comm = comm, .star = star, .levels = levels, .hyper = hyper};
   if (shard->summed == 0) return OK;
   int code = memory_arrays("levels of a hypergraph", ROOM(&hyper->level, shard->summed));
   if (code == OK) hyper->levels = shard->summed;

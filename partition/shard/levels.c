@@ -139,6 +139,7 @@ int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *
                 int64_t most, int64_t sums, int stride, struct levels *levels) {
   const struct search search = {comm, block, dataset->nodes};
   levels->stride = stride;
+  levels->vertices = dataset->nodes;
   TRY(comm_agree(comm, mark_split(dataset, block->nodes, split, levels)));
   while (levels->count < smaller(most * stride, LEVELS_MOST)) {
     const uint8_t level = (uint8_t)levels->count;
@@ -200,19 +201,19 @@ struct row_work levels_work(const struct levels *levels, int64_t most, int64_t s
 enum { SORTS = 2 * (LEVELS_MOST + 1) };
 
 /* Hyperedges of all levels stand behind the vertices. */
-static int sort_of(const struct levels *levels, int64_t vertices, int64_t node) {
-  return levels->of[node] + (node < vertices ? 0 : LEVELS_MOST + 1);
+static int sort_of(const struct levels *levels, int64_t node) {
+  return levels->of[node] + (node < levels->vertices ? 0 : LEVELS_MOST + 1);
 }
 
 /* Each thread moves a piece: level by level to where those before it, and pieces before its own, end. */
-static void order_part(const struct levels *levels, int64_t vertices, int64_t *order, int64_t nodes,
-                       int64_t *scratch, int64_t (*at)[SORTS]) {
+static void order_part(const struct levels *levels, int64_t *order, int64_t nodes, int64_t *scratch,
+                       int64_t (*at)[SORTS]) {
   const int pieces = omp_get_max_threads();
   memset(at, 0, (size_t)pieces * sizeof *at);
 #pragma omp parallel for schedule(static, 1)
   for (int p = 0; p < pieces; p++)
     for (int64_t i = graph_block(nodes, pieces, p); i < graph_block(nodes, pieces, p + 1); i++)
-      at[p][sort_of(levels, vertices, order[i])]++;
+      at[p][sort_of(levels, order[i])]++;
   int64_t next = 0;
   for (int sort = 0; sort < SORTS; sort++) {
     for (int p = 0; p < pieces; p++) {
@@ -224,19 +225,17 @@ static void order_part(const struct levels *levels, int64_t vertices, int64_t *o
 #pragma omp parallel for schedule(static, 1)
   for (int p = 0; p < pieces; p++)
     for (int64_t i = graph_block(nodes, pieces, p); i < graph_block(nodes, pieces, p + 1); i++)
-      scratch[at[p][sort_of(levels, vertices, order[i])]++] = order[i];
+      scratch[at[p][sort_of(levels, order[i])]++] = order[i];
   memcpy(order, scratch, (size_t)nodes * sizeof *order);
 }
 
-int levels_order(const struct levels *levels, int64_t vertices, struct partition *partition) {
+int levels_order(const struct levels *levels, int parts, const int64_t *offset, int64_t *order) {
   FREED int64_t *scratch = NULL;
   FREED int64_t(*at)[SORTS] = NULL;
   int64_t most = 0;
-  for (int p = 0; p < partition->parts; p++)
-    most = larger(most, partition->offset[p + 1] - partition->offset[p]);
+  for (int p = 0; p < parts; p++) most = larger(most, offset[p + 1] - offset[p]);
   TRY(memory_arrays("an order by levels", ROOM(&scratch, most), ROOM(&at, omp_get_max_threads())));
-  for (int p = 0; p < partition->parts; p++)
-    order_part(levels, vertices, partition->order + partition->offset[p],
-               partition->offset[p + 1] - partition->offset[p], scratch, at);
+  for (int p = 0; p < parts; p++)
+    order_part(levels, order + offset[p], offset[p + 1] - offset[p], scratch, at);
   return OK;
 }

@@ -21,8 +21,9 @@
 enum { LEVELS_MOST = 15 };
 
 struct levels {
-  int count;   /* levels that are kept; 0: none are, all nodes are alike */
-  int stride;  /* from a level to that one hop further down: 2 where evaluations have levels, else 1 */
+  int64_t vertices; /* nodes from there on are hyperedges */
+  int count;        /* levels that are kept; 0: none are, all nodes are alike */
+  int stride;       /* from a level to that one hop further down: 2 where evaluations have levels, else 1 */
   int summed;  /* the first ones, of the rows of which arcs are summed; of the others the rows alone matter */
   int closed;  /* no arc leads from another node to those of the levels: one further down needs no more */
   uint8_t *of; /* [nodes] at most count; of a star, vertices and then hyperedges */
@@ -54,8 +55,8 @@ double levels_added(const struct levels *levels, int64_t most, int64_t sums, dou
 enum { ROW_WORK_SUM = 16 };
 struct row_work levels_work(const struct levels *levels, int64_t most, int64_t sums, double top);
 
-/* Sorts each part's nodes by level; inside a level they keep their order. Nodes from `vertices` on are
- * hyperedges, which stay behind. */
-int levels_order(const struct levels *levels, int64_t vertices, struct partition *partition);
+/* Sorts nodes by level, those of each part, order[offset[p] .. offset[p + 1]), by themselves; inside a level
+ * they keep their order. Hyperedges stay behind vertices. */
+int levels_order(const struct levels *levels, int parts, const int64_t *offset, int64_t *order);
 
 #endif

@@ -1,47 +1,38 @@
 #include "partition/shard/shard.h"
 
+#include "partition/graph/id_map.h"
 #include "partition/shard/halo_lone.h"
 #include "runtime/base/base.h"
 
-static int list_own(const struct partition *partition, int rank, struct shard *shard) {
-  int64_t first = partition->offset[rank];
-  shard->own = partition->offset[rank + 1] - first;
-  TRY(memory_arrays("ids of own rows", ROOM(&shard->global_id, shard->own)));
-  memcpy(shard->global_id, partition->order + first, (size_t)shard->own * sizeof *shard->global_id);
-  return OK;
-}
-
 /* What peers would ask of a rank alone of the rows of one direction, by the arcs of the other. */
-static int foresee(struct comm *comm, const struct partition *partition, const struct adjacency *other,
+static int foresee(struct comm *comm, const struct directory *directory, const struct adjacency *other,
                    struct adjacency *adjacency) {
   const struct halo_reach reach = {&other->halo_part, other->halo.id, INT64_MAX, NULL, 0};
-  return comm->lone ? halo_foresee(comm, partition, &reach, &adjacency->halo) : OK;
+  return comm->lone ? halo_foresee(comm, directory, &reach, &adjacency->halo) : OK;
 }
 
-int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_init(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                struct graph *block, enum self_loops loops, struct shard *shard) {
   *shard = (struct shard){.global_nodes = dataset->nodes,
                           .directed = dataset->directed,
                           .features = dataset->features,
                           .classes = dataset->classes,
-                          .sparse = dataset->sparse};
-  if (partition->parts != comm->size)
-    FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", partition->parts, comm->size);
-  TRY(comm_agree(comm, list_own(partition, comm->rank, shard)));
-  const int64_t *id = partition->order + partition_row_first(partition, comm->rank);
-  TRY(adjacency_init(comm, partition, block, shard->directed || comm->lone, id, loops, NULL, &shard->in));
-  TRY(shard_graphs_init(comm, dataset, partition, &shard->in, &shard->graphs));
-  if (!shard->directed) return foresee(comm, partition, &shard->in, &shard->in);
-  TRY(adjacency_init(comm, partition, block, comm->lone, id, loops, &shard->in, &shard->out));
-  TRY(foresee(comm, partition, &shard->out, &shard->in));
-  return foresee(comm, partition, &shard->in, &shard->out);
+                          .sparse = dataset->sparse,
+                          .own = directory_own(directory),
+                          .global_id = directory_own_ids(directory)};
+  TRY(adjacency_init(comm, directory, block, shard->directed || comm->lone, loops, NULL, &shard->in));
+  TRY(shard_graphs_init(comm, dataset, directory, &shard->in, &shard->graphs));
+  if (!shard->directed) return foresee(comm, directory, &shard->in, &shard->in);
+  TRY(adjacency_init(comm, directory, block, comm->lone, loops, &shard->in, &shard->out));
+  TRY(foresee(comm, directory, &shard->out, &shard->in));
+  return foresee(comm, directory, &shard->in, &shard->out);
 }
 
-int shard_add_levels(struct comm *comm, const struct partition *partition, const struct levels *levels,
+int shard_add_levels(struct comm *comm, const struct directory *directory, const struct levels *levels,
                      struct shard *shard) {
   const struct shard_rows rows = {shard->own, shard->global_id, &shard->in,
                                   shard->directed ? &shard->out : &shard->in};
-  return shard_levels_init(comm, partition, levels, &rows, &shard->levels);
+  return shard_levels_init(comm, directory, levels, &rows, &shard->levels);
 }
 
 void shard_free(struct shard *shard) {
@@ -51,14 +42,14 @@ void shard_free(struct shard *shard) {
   adjacency_free(&shard->out);
   hyper_free(&shard->hyper);
   csr_free(&shard->feature_rows);
-  free_all(shard->global_id, shard->feature, shard->label, shard->labels);
+  free_all(shard->feature, shard->label, shard->labels);
   for (int s = 0; s < SPLIT_COUNT; s++) free(shard->split[s]);
   *shard = (struct shard){0};
 }
 
 int64_t shard_bytes(const struct shard *shard) {
-  int64_t own = shard->own, bytes = own * (int64_t)sizeof *shard->global_id;
-  bytes += adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out) + hyper_bytes(&shard->hyper);
+  int64_t own = shard->own,
+          bytes = adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out) + hyper_bytes(&shard->hyper);
   bytes += shard_levels_bytes(&shard->levels) + shard_graphs_bytes(&shard->graphs);
   if (shard->feature) bytes += own * shard->features * (int64_t)sizeof *shard->feature;
   if (shard->feature_rows.start) bytes += csr_bytes(&shard->feature_rows);
@@ -71,12 +62,13 @@ int64_t shard_bytes(const struct shard *shard) {
 /* What arrives of the graph (struct arrival) beside the block it comes from, then beside what it becomes. */
 static int64_t adjacency_build_bytes(const struct shard *shard, int64_t edges, int ranks) {
   const struct adjacency *in = &shard->in;
-  int64_t nodes = shard->global_nodes, nnz = in->own_part.nnz + in->halo_part.nnz;
+  int64_t nodes = shard->global_nodes, rows = in->own_part.rows, nnz = in->own_part.nnz + in->halo_part.nnz;
   int64_t edge = in->own_part.weight ? 8 : 4;
-  int64_t block = edges / ranks * edge + nodes / ranks * (int64_t)sizeof(int64_t);
-  int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out);
+  int64_t block = edges / ranks * edge + nodes / ranks * (int64_t)(sizeof(int64_t) + 2 * sizeof(int32_t));
+  int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out) +
+                    id_map_bytes(nodes, rows + larger(in->halo.rows, shard->out.halo.rows));
   int64_t rounds = 2 * smaller(DATASET_BLOCK, nnz * 12);
-  return nnz * edge + in->own_part.rows * 16 + nodes * 8 + larger(block + rounds, divided);
+  return nnz * edge + rows * 16 + larger(block + rounds, divided);
 }
 
 int64_t shard_build_bytes(const struct shard *shard, int64_t edges, int ranks) {

@@ -17,7 +17,8 @@ enum data_kind { DATA_FEATURES, DATA_LABELS, DATA_SPLITS, DATA_KINDS };
 
 struct shard {
   int64_t own, global_nodes;
-  int64_t *global_id; /* [own] dataset's node of each own row; further ids of halo rows are in halo.id */
+  const int64_t *global_id; /* [own] dataset's node of each own row, of the directory, which outlives the
+                               shard; further ids of halo rows are in halo.id */
   int directed;
   struct adjacency in;  /* row v lists sources u: the forward aggregation */
   struct adjacency out; /* its transpose, for the backward of directed graphs; zero when not directed */
@@ -39,25 +40,25 @@ struct shard {
 /* Collective. Sends this rank's block of the graph to the owners of its rows and builds [own | halo], both
  * directions when the dataset is directed; plans are checked pair by pair. `block` is freed on the way; of a
  * rank alone (runtime/comm/comm_lone.h), which has the whole graph in it, it stays. */
-int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_init(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                struct graph *block, enum self_loops loops, struct shard *shard);
 
-/* Collective. Adds the levels, by which the partition's order must run. */
-int shard_add_levels(struct comm *comm, const struct partition *partition, const struct levels *levels,
+/* Collective. Adds the levels, by which the directory's ids must run. */
+int shard_add_levels(struct comm *comm, const struct directory *directory, const struct levels *levels,
                      struct shard *shard);
 
 /* Collective. Features and labels of own rows: each rank reads 1/k of the rows, at most DATASET_BLOCK bytes
  * at a time, and sends them to their owners. Fills data_hash. normalize: afterwards, rows of X divided by
  * their sum (a row with sum 0 stays). Errors: what dataset_read_* say, on the rank that met it. */
-int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_read_data(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                     enum normalize normalize, struct shard *shard);
 /* The same of a rank alone, but for what no size depends on: dense features stay unread, nothing is hashed.
  */
-int shard_read_outline(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_read_outline(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                        struct shard *shard);
 /* Collective, after shard_read_data. Reads split number `split` in place of the one held. Errors: BAD_INPUT
  * for a node without a label or in two parts, or a name in /split that nobody reads. */
-int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_read_split(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                      int64_t split, struct shard *shard);
 void shard_free(struct shard *shard);
 /* Collective. data_hash of features and labels as they lie in the shard and of all splits in the file; a step
@@ -67,13 +68,12 @@ int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *sh
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);
 /* Bytes at the peak of building the shard on `ranks` ranks, its graph, which has so many arcs in all,
- * included.
- */
+ * included, the directory not. */
 int64_t shard_build_bytes(const struct shard *shard, int64_t edges, int ranks);
 
 /* Collective. Rows of own nodes (row_bytes each, in local order) to rank 0 in the dataset's order: rank 0
  * calls sink(first, count, rows, context) for consecutive blocks. */
-int shard_gather_rows(struct comm *comm, const struct partition *partition, const void *rows,
+int shard_gather_rows(struct comm *comm, const struct directory *directory, const void *rows,
                       int64_t row_bytes,
                       int (*sink)(int64_t first, int64_t count, const void *rows, void *context),
                       void *context);

@@ -14,8 +14,7 @@ struct column {
 
 struct delivery {
   struct dataset *dataset;
-  const struct partition *partition;
-  const int32_t *local; /* [nodes] own row of own nodes */
+  const struct directory *directory;
   struct shard *shard;
   struct column column;
   int64_t next, last; /* rows of the file that this rank still has to read */
@@ -32,16 +31,24 @@ static void delivery_free(struct delivery *d) {
   free_all(d->piece, d->start, d->col, d->value, d->filled);
 }
 
-static void rewind_rows(struct comm *comm, struct delivery *d) {
-  const int readers = comm->lone ? 1 : comm->size, reader = comm->lone ? 0 : comm->rank;
-  d->next = graph_block(d->dataset->nodes, readers, reader);
-  d->last = graph_block(d->dataset->nodes, readers, reader + 1);
+static void rewind_rows(struct delivery *d) {
+  d->next = d->directory->first;
+  d->last = d->next + d->directory->count;
   d->piece_first = d->sent = d->next;
   d->entry = d->entry_first = d->entry_last = 0;
 }
 
-static int stays(const struct delivery *d, int64_t node) {
-  return d->local[node] >= 0;
+/* The rank that owns a node of the block, and its row there. */
+struct owner {
+  int rank;
+  int32_t row;
+};
+
+static struct owner owner_of(const struct delivery *d, int64_t node) {
+  const struct directory *directory = d->directory;
+  const int32_t position = directory->position[node - directory->first];
+  const int rank = directory_owner(directory, position);
+  return (struct owner){rank, (int32_t)(position - directory->offset[rank])};
 }
 
 /* Values of this rank's own nodes in the piece need no way. */
@@ -49,13 +56,14 @@ static void take_staying(struct delivery *d) {
   size_t bytes = (size_t)d->column.bytes;
 #pragma omp parallel for schedule(static)
   for (int64_t v = d->piece_first; v < d->next; v++) {
-    if (stays(d, v))
-      memcpy(d->column.own + d->local[v] * d->column.bytes, d->piece + (v - d->piece_first) * d->column.bytes,
+    const struct owner owner = owner_of(d, v);
+    if (owner.rank == d->directory->rank)
+      memcpy(d->column.own + owner.row * d->column.bytes, d->piece + (v - d->piece_first) * d->column.bytes,
              bytes);
   }
 }
 
-/* Columns: a record is the node's id and its value. */
+/* Columns: a record is the row at its owner and its value. */
 static int send_values(struct row_shuffle *shuffle, void *context) {
   struct delivery *d = context;
   for (;; d->sent++) {
@@ -68,12 +76,12 @@ static int send_values(struct row_shuffle *shuffle, void *context) {
       d->next += count;
       take_staying(d);
     }
-    if (stays(d, d->sent)) continue;
-    char *record = row_shuffle_put(shuffle, d->partition->part[d->sent]);
+    const struct owner owner = owner_of(d, d->sent);
+    if (owner.rank == d->directory->rank) continue;
+    char *record = row_shuffle_put(shuffle, owner.rank);
     if (!record) return OK;
-    int32_t id = (int32_t)d->sent;
-    memcpy(record, &id, sizeof id);
-    memcpy(record + sizeof id, d->piece + (d->sent - d->piece_first) * d->column.bytes,
+    memcpy(record, &owner.row, sizeof owner.row);
+    memcpy(record + sizeof owner.row, d->piece + (d->sent - d->piece_first) * d->column.bytes,
            (size_t)d->column.bytes);
   }
 }
@@ -82,9 +90,9 @@ static int take_values(const void *records, int64_t count, void *context) {
   struct delivery *d = context;
   const char *record = records;
   for (int64_t i = 0; i < count; i++, record += (int64_t)sizeof(int32_t) + d->column.bytes) {
-    int32_t id;
-    memcpy(&id, record, sizeof id);
-    memcpy(d->column.own + d->local[id] * d->column.bytes, record + sizeof id, (size_t)d->column.bytes);
+    int32_t row;
+    memcpy(&row, record, sizeof row);
+    memcpy(d->column.own + row * d->column.bytes, record + sizeof row, (size_t)d->column.bytes);
   }
   return OK;
 }
@@ -94,7 +102,7 @@ static int deliver_column(struct comm *comm, const struct delivery *of, struct c
   ENDED_BY(delivery_free) struct delivery d = *of;
   if (column.bytes == 0) return memory_alloc_bytes(own, 0, column.name);
   d.column = column;
-  rewind_rows(comm, &d);
+  rewind_rows(&d);
   d.piece_rows = larger(row_shuffle_block / column.bytes, 1);
   int code = memory_alloc_bytes(own, d.shard->own * column.bytes, column.name);
   if (code == OK)
@@ -156,17 +164,17 @@ static int send_lengths(struct row_shuffle *shuffle, void *context) {
       FAIL(BAD_INPUT, "%s: row %lld of /node/features has %lld entries; at most %lld columns are there",
            d->dataset->h5.path, (long long)d->sent, (long long)(start[1] - start[0]),
            (long long)d->dataset->features);
-    struct length *length = row_shuffle_put(shuffle, d->partition->part[d->sent]);
+    const struct owner owner = owner_of(d, d->sent);
+    struct length *length = row_shuffle_put(shuffle, owner.rank);
     if (!length) return OK;
-    *length = (struct length){(int32_t)d->sent, (int32_t)(start[1] - start[0])};
+    *length = (struct length){owner.row, (int32_t)(start[1] - start[0])};
   }
 }
 
 static int take_lengths(const void *records, int64_t count, void *context) {
   struct delivery *d = context;
   const struct length *length = records;
-  for (int64_t i = 0; i < count; i++)
-    d->shard->feature_rows.start[d->local[length[i].row] + 1] = length[i].count;
+  for (int64_t i = 0; i < count; i++) d->shard->feature_rows.start[length[i].row + 1] = length[i].count;
   return OK;
 }
 
@@ -182,13 +190,14 @@ static int send_entries(struct row_shuffle *shuffle, void *context) {
   for (;; d->sent++) {
     if (d->sent == d->next) TRY(read_starts(shuffle, d));
     if (shuffle->ended) return OK;
-    int64_t end = d->start[d->sent - d->piece_first + 1];
+    const int64_t end = d->start[d->sent - d->piece_first + 1];
+    const struct owner owner = owner_of(d, d->sent);
     for (; d->entry < end; d->entry++) {
       if (d->entry >= d->entry_last || d->entry < d->entry_first) TRY(read_entries(d));
-      struct entry *entry = row_shuffle_put(shuffle, d->partition->part[d->sent]);
+      struct entry *entry = row_shuffle_put(shuffle, owner.rank);
       if (!entry) return OK;
       int64_t at = d->entry - d->entry_first;
-      *entry = (struct entry){(int32_t)d->sent, d->col[at], d->value[at]};
+      *entry = (struct entry){owner.row, d->col[at], d->value[at]};
     }
   }
 }
@@ -198,8 +207,7 @@ static int take_entries(const void *records, int64_t count, void *context) {
   struct delivery *d = context;
   const struct entry *entry = records;
   for (int64_t i = 0; i < count; i++, entry++) {
-    int32_t row = d->local[entry->row];
-    int64_t at = d->shard->feature_rows.start[row] + d->filled[row]++;
+    int64_t at = d->shard->feature_rows.start[entry->row] + d->filled[entry->row]++;
     d->shard->feature_rows.col[at] = entry->col;
     d->shard->feature_rows.weight[at] = entry->value;
   }
@@ -225,10 +233,10 @@ static int prepare_entries(struct delivery *d) {
 
 static int deliver_sparse(struct comm *comm, const struct delivery *of) {
   ENDED_BY(delivery_free) struct delivery d = *of;
-  rewind_rows(comm, &d);
+  rewind_rows(&d);
   TRY(comm_agree(comm, prepare_lengths(&d)));
   TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, &d));
-  rewind_rows(comm, &d);
+  rewind_rows(&d);
   TRY(comm_agree(comm, prepare_entries(&d)));
   return row_shuffle_exchange(comm, sizeof(struct entry), send_entries, take_entries, &d);
 }
@@ -273,11 +281,9 @@ static int deliver_labels(struct comm *comm, const struct delivery *d) {
   return deliver_column(comm, d, label, (void **)&shard->label);
 }
 
-int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_read_data(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                     enum normalize normalize, struct shard *shard) {
-  FREED int32_t *local = NULL;
-  TRY(comm_agree(comm, partition_local_ids(partition, comm->rank, &local)));
-  struct delivery delivery = {.dataset = dataset, .partition = partition, .local = local, .shard = shard};
+  const struct delivery delivery = {.dataset = dataset, .directory = directory, .shard = shard};
   TRY(deliver_features(comm, &delivery));
   TRY(deliver_labels(comm, &delivery));
   TRY(shard_hash_data(comm, dataset, shard));
@@ -285,11 +291,9 @@ int shard_read_data(struct comm *comm, struct dataset *dataset, const struct par
   return OK;
 }
 
-int shard_read_outline(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_read_outline(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                        struct shard *shard) {
-  FREED int32_t *local = NULL;
-  TRY(partition_local_ids(partition, comm->rank, &local));
-  struct delivery delivery = {.dataset = dataset, .partition = partition, .local = local, .shard = shard};
+  const struct delivery delivery = {.dataset = dataset, .directory = directory, .shard = shard};
   if (dataset->sparse) TRY(deliver_features(comm, &delivery));
   return deliver_labels(comm, &delivery);
 }

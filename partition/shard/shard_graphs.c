@@ -10,9 +10,9 @@ static int64_t graph_at(const int64_t *start, int64_t starts, int64_t node) {
   return found ? found - start : -1;
 }
 
-static int take_own(struct dataset *dataset, const struct partition *partition, int rank,
+static int take_own(struct dataset *dataset, const struct directory *directory, int rank,
                     struct shard_graphs *graphs) {
-  const int64_t begin = partition->offset[rank], end = partition->offset[rank + 1];
+  const int64_t begin = directory->offset[rank], end = directory->offset[rank + 1];
   FREED int64_t *start = NULL;
   TRY(dataset_read_graphs(dataset, &start));
   const int64_t first = graph_at(start, dataset->graphs + 1, begin),
@@ -45,12 +45,12 @@ static int check_arcs(const struct dataset *dataset, const struct adjacency *in,
   return OK;
 }
 
-int shard_graphs_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_graphs_init(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                       const struct adjacency *in, struct shard_graphs *graphs) {
   *graphs = (struct shard_graphs){0};
   if (dataset->graphs == 0) return OK;
-  TRY(comm_agree(comm, take_own(dataset, partition, comm->rank, graphs)));
-  return comm_agree(comm, check_arcs(dataset, in, partition->offset[comm->rank], graphs));
+  TRY(comm_agree(comm, take_own(dataset, directory, comm->rank, graphs)));
+  return comm_agree(comm, check_arcs(dataset, in, directory->offset[comm->rank], graphs));
 }
 
 void shard_graphs_free(struct shard_graphs *graphs) {

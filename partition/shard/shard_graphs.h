@@ -3,7 +3,6 @@
 #ifndef PARTITION_SHARD_SHARD_GRAPHS_H
 #define PARTITION_SHARD_SHARD_GRAPHS_H
 
-#include "partition/graph/partition.h"
 #include "partition/shard/adjacency.h"
 
 /* Zeroed: labels are of nodes. */
@@ -15,7 +14,7 @@ struct shard_graphs {
 
 /* Collective. Of the dataset that was partitioned so; `in`: the arcs of own rows. Errors: BAD_INPUT for an
  * arc that leads from one graph to another. */
-int shard_graphs_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_graphs_init(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                       const struct adjacency *in, struct shard_graphs *graphs);
 void shard_graphs_free(struct shard_graphs *graphs);
 int64_t shard_graphs_bytes(const struct shard_graphs *graphs);

@@ -81,21 +81,21 @@ static int cut_halo(const struct cut *cut, struct adjacency *to) {
   return OK;
 }
 
-static int cut_out(struct comm *comm, const struct partition *partition, const int32_t *local,
-                   const struct shard_rows *rows, const struct cut *cut, struct adjacency *to) {
+static int cut_out(struct comm *comm, const struct directory *directory, const struct cut *cut,
+                   struct adjacency *to) {
   int code = cut_own(cut, &to->own_part);
   to->loops = cut->from->loops;
   if (code == OK) code = cut_halo(cut, to);
   TRY(comm_agree(comm, code));
-  return halo_init(comm, partition->part, local, rows->global_id, &to->halo);
+  return halo_init(comm, directory, &to->halo);
 }
 
 /* What peers would ask of a rank alone, of the rows of one direction: those with arcs of the other one,
  * `back`, from own rows [0, rows) to theirs up to the level `last`. */
-static int foresee(struct comm *comm, const struct partition *partition, const struct levels *levels,
+static int foresee(struct comm *comm, const struct directory *directory, const struct levels *levels,
                    const struct adjacency *back, int64_t rows, int last, struct adjacency *to) {
   const struct halo_reach reach = {&back->halo_part, back->halo.id, rows, levels, last};
-  return comm->lone ? halo_foresee(comm, partition, &reach, &to->halo) : OK;
+  return comm->lone ? halo_foresee(comm, directory, &reach, &to->halo) : OK;
 }
 
 /* Own rows up to that level, the first ones. */
@@ -117,9 +117,8 @@ int shard_level_below(const struct shard_levels *shard, int level, int all) {
   return shard->closed ? level : all;
 }
 
-static int add_level(struct comm *comm, const struct partition *partition, const int32_t *local,
-                     const struct levels *levels, const struct shard_rows *rows, int level,
-                     const struct shard_levels *shard) {
+static int add_level(struct comm *comm, const struct directory *directory, const struct levels *levels,
+                     const struct shard_rows *rows, int level, const struct shard_levels *shard) {
   struct shard_level *to = &shard->of[level];
   const int next = shard_level_below(shard, level, shard->count);
   const int64_t below = rows_up_to(rows, levels, next);
@@ -131,23 +130,21 @@ static int add_level(struct comm *comm, const struct partition *partition, const
   const struct cut backward = {rows->out, levels, below, to->rows, level, 0},
                    none = {rows->out, levels, 0, 0, 0, 0};
   const int trains = level % shard->stride == 0;
-  TRY(cut_out(comm, partition, local, rows, &forward, &to->forward));
-  TRY(foresee(comm, partition, levels, rows->out, below, level, &to->forward));
-  TRY(cut_out(comm, partition, local, rows, trains ? &backward : &none, &to->backward));
-  return trains ? foresee(comm, partition, levels, rows->in, to->rows, next, &to->backward) : OK;
+  TRY(cut_out(comm, directory, &forward, &to->forward));
+  TRY(foresee(comm, directory, levels, rows->out, below, level, &to->forward));
+  TRY(cut_out(comm, directory, trains ? &backward : &none, &to->backward));
+  return trains ? foresee(comm, directory, levels, rows->in, to->rows, next, &to->backward) : OK;
 }
 
-int shard_levels_init(struct comm *comm, const struct partition *partition, const struct levels *levels,
+int shard_levels_init(struct comm *comm, const struct directory *directory, const struct levels *levels,
                       const struct shard_rows *rows, struct shard_levels *shard) {
-  FREED int32_t *local = NULL;
   if (levels->count == 0) return OK;
   *shard = (struct shard_levels){levels->count, levels->stride, levels->summed, levels->closed, NULL};
   int code = memory_arrays("levels of a shard", ROOM(&shard->of, levels->count));
   if (code != OK) shard->count = 0;
-  if (code == OK) code = partition_local_ids(partition, comm->rank, &local);
   TRY(comm_agree(comm, code));
   for (int level = 0; level < shard->count; level++)
-    TRY(add_level(comm, partition, local, levels, rows, level, shard));
+    TRY(add_level(comm, directory, levels, rows, level, shard));
   return OK;
 }
 

@@ -36,7 +36,7 @@ struct shard_rows {
 int shard_level_below(const struct shard_levels *shard, int level, int all);
 
 /* Collective. */
-int shard_levels_init(struct comm *comm, const struct partition *partition, const struct levels *levels,
+int shard_levels_init(struct comm *comm, const struct directory *directory, const struct levels *levels,
                       const struct shard_rows *rows, struct shard_levels *shard);
 void shard_levels_free(struct shard_levels *shard);
 int64_t shard_levels_bytes(const struct shard_levels *shard);

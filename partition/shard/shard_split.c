@@ -1,4 +1,5 @@
 /* The split of own rows, and rows on their way back into the dataset's order. */
+#include "partition/graph/id_map.h"
 #include "partition/shard/shard.h"
 #include "runtime/base/base.h"
 #include "runtime/comm/row_shuffle.h"
@@ -7,14 +8,19 @@
 struct reading {
   struct dataset *dataset;
   int64_t split;
-  const int32_t *local; /* [nodes] local row of own nodes, else -1 */
-  uint8_t *part;        /* [own] 1 + the part that the row is in, or 0 */
+  struct id_map local; /* rows of own nodes */
+  uint8_t *part;       /* [own] 1 + the part that the row is in, or 0 */
 };
+
+static void reading_free(struct reading *r) {
+  id_map_free(&r->local);
+  free(r->part);
+}
 
 /* An own node that cannot be learnt from, or is in another part. */
 static int refuse(const struct reading *r, const struct shard *shard, enum split part, int64_t node) {
   char name[DATASET_SPLIT_NAME];
-  int32_t row = r->local[node];
+  int32_t row = id_map_at(&r->local, node);
   dataset_split_name(r->dataset, r->split, part, name);
   if (shard->graphs.all > 0 && !shard_graphs_begin(&shard->graphs, row))
     FAIL(BAD_INPUT, "%s: %s: node %lld is not the first one of its graph, which stands for it in a split",
@@ -38,7 +44,7 @@ static int mark_part(const struct reading *r, struct shard *shard, enum split pa
   int64_t wrong = count, selected = 0;
 #pragma omp parallel for schedule(static) reduction(min : wrong) reduction(+ : selected)
   for (int64_t i = 0; i < count; i++) {
-    const int32_t row = r->local[node[i]];
+    const int32_t row = id_map_at(&r->local, node[i]);
     if (row < 0) continue;
     selected++;
     if (r->part[row] || !is_allowed(shard, row))
@@ -65,14 +71,13 @@ static int read_part(const struct reading *r, enum split part, struct shard *sha
   return OK;
 }
 
-static int read_parts(int rank, struct dataset *dataset, const struct partition *partition, int64_t split,
+static int read_parts(struct dataset *dataset, const struct directory *directory, int64_t split,
                       struct shard *shard) {
-  FREED int32_t *local = NULL;
-  FREED uint8_t *mark = NULL;
+  ENDED_BY(reading_free) struct reading r = {.dataset = dataset, .split = split};
   TRY(dataset_check_splits(dataset));
-  TRY(partition_local_ids(partition, rank, &local));
-  TRY(memory_arrays("split", ROOM(&mark, shard->own)));
-  struct reading r = {.dataset = dataset, .split = split, .local = local, .part = mark};
+  TRY(id_map_init(&r.local, directory->nodes, (struct id_list){shard->global_id, shard->own},
+                  (struct id_list){0}));
+  TRY(memory_arrays("split", ROOM(&r.part, shard->own)));
   for (int part = 0; part < SPLIT_COUNT; part++) {
     free(shard->split[part]);
     shard->split[part] = NULL;
@@ -82,81 +87,90 @@ static int read_parts(int rank, struct dataset *dataset, const struct partition 
   return OK;
 }
 
-int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+int shard_read_split(struct comm *comm, struct dataset *dataset, const struct directory *directory,
                      int64_t split, struct shard *shard) {
-  return comm_agree(comm, read_parts(comm->rank, dataset, partition, split, shard));
+  return comm_agree(comm, read_parts(dataset, directory, split, shard));
 }
 
+/* Rows of own nodes by ascending ids, a piece of all nodes at a time. */
 struct gathering {
-  const struct partition *partition;
+  int64_t nodes, row_bytes, step;
+  const int64_t *id; /* [own] */
   const char *rows;
-  int64_t row_bytes, step;
-  int32_t *local;
-  char *mine;               /* [step] rows of a block that are own */
-  char *all;                /* [step] rank 0: rows of a block, by rank */
-  char *sorted;             /* [step] rank 0: in the dataset's order */
-  int64_t *offset;          /* [size + 1] rank 0: of each rank's rows in `all` */
+  struct id_set own;
+  int32_t *row;             /* [own] row of each own node, by ascending ids */
+  char *mine;               /* [step] records of own nodes: the id, then the row */
+  char *all;                /* [step] rank 0: the records of all, by rank */
+  char *sorted;             /* [step] rank 0: rows in the dataset's order */
+  int64_t *count;           /* [size] records of each rank */
   struct message *messages; /* [size] */
 };
 
 static void gathering_free(struct gathering *g) {
-  free_all(g->local, g->mine, g->all, g->sorted, g->offset, g->messages);
+  id_set_free(&g->own);
+  free_all(g->row, g->mine, g->all, g->sorted, g->count, g->messages);
 }
 
-static int gathering_init(struct comm *comm, struct gathering *g) {
-  g->step = smaller(larger(row_shuffle_block / 4 / g->row_bytes, 1), g->partition->nodes);
-  int64_t bytes = g->step * g->row_bytes;
-  TRY(partition_local_ids(g->partition, comm->rank, &g->local));
-  TRY(memory_alloc(&g->mine, bytes, "a block of rows"));
-  TRY(memory_arrays("row offsets", ROOM(&g->offset, comm->size + 1)));
-  TRY(memory_arrays("messages", ROOM(&g->messages, comm->size)));
+static int64_t record_bytes(const struct gathering *g) {
+  return (int64_t)sizeof *g->id + g->row_bytes;
+}
+
+static int gathering_init(struct comm *comm, const struct directory *directory, struct gathering *g) {
+  const int64_t own = directory_own(directory);
+  g->nodes = directory->nodes;
+  g->id = directory_own_ids(directory);
+  g->step = smaller(larger(row_shuffle_block / 4 / record_bytes(g), 1), g->nodes);
+  TRY(id_set_init(&g->own, g->nodes));
+  TRY(memory_arrays("rows by ids", ROOM(&g->row, own), ROOM(&g->count, comm->size),
+                    ROOM(&g->messages, comm->size)));
+  for (int64_t i = 0; i < own; i++) id_set_add(&g->own, g->id[i]);
+  id_set_seal(&g->own);
+  for (int64_t i = 0; i < own; i++) g->row[id_set_place(&g->own, g->id[i])] = (int32_t)i;
+  TRY(memory_alloc(&g->mine, smaller(g->step, own) * record_bytes(g), "a block of rows"));
   if (comm->rank != 0) return OK;
-  TRY(memory_alloc(&g->all, bytes, "a block of rows"));
-  return memory_alloc(&g->sorted, bytes, "a block of rows");
+  TRY(memory_alloc(&g->all, g->step * record_bytes(g), "a block of rows"));
+  return memory_alloc(&g->sorted, g->step * g->row_bytes, "a block of rows");
 }
 
-/* Own rows of the block, in the order of their global ids. */
+/* Own rows of the piece; how many. */
 static int64_t pack(struct gathering *g, int64_t first, int64_t count) {
-  int64_t packed = 0;
-  for (int64_t v = first; v < first + count; v++) {
-    if (g->local[v] < 0) continue;
-    memcpy(g->mine + packed++ * g->row_bytes, g->rows + g->local[v] * g->row_bytes, (size_t)g->row_bytes);
+  const int64_t begin = id_set_place(&g->own, first), end = id_set_place(&g->own, first + count);
+  char *record = g->mine;
+  for (int64_t i = begin; i < end; i++, record += record_bytes(g)) {
+    memcpy(record, &g->id[g->row[i]], sizeof *g->id);
+    memcpy(record + sizeof *g->id, g->rows + g->row[i] * g->row_bytes, (size_t)g->row_bytes);
   }
-  return packed;
+  return end - begin;
 }
 
 static int collect(struct comm *comm, struct gathering *g, int64_t first, int64_t count) {
-  int64_t mine = pack(g, first, count);
+  const int64_t mine = pack(g, first, count), bytes = record_bytes(g);
+  TRY(comm_gather_all(comm, &mine, sizeof mine, g->count));
   if (comm->rank != 0) {
-    struct message send = {0, g->mine, mine * g->row_bytes};
+    const struct message send = {0, g->mine, mine * bytes};
     return comm_swap(comm, &send, mine > 0, NULL, 0);
   }
-  const int32_t *part = g->partition->part;
-  memset(g->offset, 0, (size_t)(comm->size + 1) * sizeof *g->offset);
-  for (int64_t v = first; v < first + count; v++) g->offset[part[v] + 1]++;
+  char *at = g->all + mine * bytes;
   int recvs = 0;
-  for (int r = 0; r < comm->size; r++) {
-    int64_t rows = g->offset[r + 1];
-    g->offset[r + 1] += g->offset[r];
-    if (r > 0 && rows)
-      g->messages[recvs++] = (struct message){r, g->all + g->offset[r] * g->row_bytes, rows * g->row_bytes};
-  }
-  memcpy(g->all, g->mine, (size_t)(mine * g->row_bytes));
+  memcpy(g->all, g->mine, (size_t)(mine * bytes));
+  for (int r = 1; r < comm->size; at += g->count[r++] * bytes)
+    if (g->count[r]) g->messages[recvs++] = (struct message){r, at, g->count[r] * bytes};
   TRY(comm_swap(comm, NULL, 0, g->messages, recvs));
-  for (int64_t v = first; v < first + count; v++)
-    memcpy(g->sorted + (v - first) * g->row_bytes, g->all + g->offset[part[v]]++ * g->row_bytes,
-           (size_t)g->row_bytes);
+  for (const char *record = g->all; record < at; record += bytes) {
+    int64_t id;
+    memcpy(&id, record, sizeof id);
+    memcpy(g->sorted + (id - first) * g->row_bytes, record + sizeof id, (size_t)g->row_bytes);
+  }
   return OK;
 }
 
-int shard_gather_rows(struct comm *comm, const struct partition *partition, const void *rows,
+int shard_gather_rows(struct comm *comm, const struct directory *directory, const void *rows,
                       int64_t row_bytes,
                       int (*sink)(int64_t first, int64_t count, const void *rows, void *context),
                       void *context) {
-  ENDED_BY(gathering_free)
-  struct gathering gathering = {.partition = partition, .rows = rows, .row_bytes = row_bytes};
-  TRY(comm_agree(comm, gathering_init(comm, &gathering)));
-  int64_t nodes = partition->nodes, step = gathering.step;
+  ENDED_BY(gathering_free) struct gathering gathering = {.rows = rows, .row_bytes = row_bytes};
+  TRY(comm_agree(comm, gathering_init(comm, directory, &gathering)));
+  int64_t nodes = directory->nodes, step = gathering.step;
   for (int64_t first = 0; first < nodes; first += step) {
     int64_t count = smaller(step, nodes - first);
     TRY(collect(comm, &gathering, first, count));

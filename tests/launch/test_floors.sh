@@ -39,7 +39,7 @@ violations() {
     floors("kernels/cuda", "common | elementwise | gemm layout optimizer | loss spmm | attention | .")
     floors("kernels/cuda/spmm", ". | variants")
     floors("kernels/cuda/gemm", ". | rows tma")
-    floors("partition", "graph | multilevel order shard | cut")
+    floors("partition", "graph | multilevel order halo | shard | cut")
     floors("models", "core | program | layers | train | session | plan")
     floors("models/program", ". | rules")
     floors("models/train", "state | .")
@@ -56,7 +56,7 @@ violations() {
       "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/partition order/order " \
-      "order/order_rate shard/halo_exchange shard/shard")
+      "order/order_rate halo/halo_exchange shard/shard")
     shows("models", "core/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict session/predictions_file session/weights train/epoch train/epoch_breakdown train/rank_consistency " \
       "train/report train/state/rundir")
     place["hdf5.h"] = place["H5FDdevelop.h"] = "^io/file/h5_hdf5\\.h$"
@@ -161,7 +161,7 @@ plant kernels/cpu/common/planted.c '#include "io/file/h5.h"'
 plant kernels/cpu/common/planted.c '#include "kernels/cpu/spmm/planted.h"'
 plant kernels/cpu/spmm/planted.c '#include "kernels/cuda/common/cuda.h"'
 plant kernels/cpu/common/planted.c 'int planted(struct kernels *k) { return k->precision == PRECISION_FP32_STRICT; }'
-plant kernels/ops/ops.h '#  include "partition/shard/halo.h"'
+plant kernels/ops/ops.h '#  include "partition/halo/halo.h"'
 plant kernels/ops/ops.h '#include "runtime/config/config.h"'
 plant kernels/cuda/gemm/planted.cuh '#include "kernels/cuda/layout/tiles.h"'
 plant kernels/cuda/gemm/planted.cuh '#include "kernels/cuda/gemm/rows/planted.cuh"'

@@ -5,6 +5,7 @@
 #include "partition/graph/partition.h"
 #include "runtime/base/log.h"
 #include "tests/partition/random_graph.h"
+#include "tests/partition/whole.h"
 
 static struct comm comm;
 static struct config config;
@@ -25,6 +26,14 @@ static inline const char *run_folder(void) {
 
 static inline void make(struct dataset *dataset, uint64_t hash, int parts, struct partition *partition) {
   assert_ok(partition_make(&comm, &config, dataset, hash, NULL, NULL, parts, run_folder(), partition));
+  whole_partition(&comm, partition);
+}
+
+/* The same with a block at hand, for as many parts as there are ranks. */
+static inline void make_of_block(struct dataset *dataset, uint64_t hash, const struct graph *block,
+                                 const struct row_work *work, struct partition *partition) {
+  assert_ok(partition_make(&comm, &config, dataset, hash, block, work, comm.size, run_folder(), partition));
+  whole_partition(&comm, partition);
 }
 
 #endif

@@ -64,7 +64,7 @@ TEST(ranks_measure_their_blocks_as_one_would) {
     random_block_of_rows(&comm, &dataset, &block);
     configure(PARTITION_BLOCK, ORDER_GIVEN);
     make(&dataset, 23 + (uint64_t)directed, comm.size, &one);
-    assert_ok(partition_make(&comm, &config, &dataset, 29, &block, NULL, comm.size, run_folder(), &all));
+    make_of_block(&dataset, 29, &block, NULL, &all);
     check_partition(&g, &all);
     assert_string_equal(all.path, "");
     assert_int_equal(all.chosen, one.chosen);
@@ -135,18 +135,18 @@ TEST(parts_share_the_work_of_an_epoch) {
   configure(PARTITION_METIS, ORDER_GIVEN);
   const struct row_work work = {level, {40, 2}}, alike = {level, {5, 5}};
   make(&dataset, 41, comm.size, &plain);
-  assert_ok(partition_make(&comm, &config, &dataset, 41, &block, &work, comm.size, run_folder(), &shared));
+  make_of_block(&dataset, 41, &block, &work, &shared);
   check_partition(&g, &shared);
   if (comm.size > 1) {
     assert_true(shared.work_balance < 1.25);
     assert_memory_not_equal(shared.part, plain.part, (size_t)n * sizeof *plain.part);
     assert_string_not_equal(shared.path, plain.path);
-    assert_ok(partition_make(&comm, &config, &dataset, 41, &block, &work, comm.size, run_folder(), &again));
+    make_of_block(&dataset, 41, &block, &work, &again);
     assert_int_equal(again.cached, 1);
     assert_memory_equal(shared.part, again.part, (size_t)n * sizeof *again.part);
     partition_free(&again);
   }
-  assert_ok(partition_make(&comm, &config, &dataset, 41, &block, &alike, comm.size, run_folder(), &again));
+  make_of_block(&dataset, 41, &block, &alike, &again);
   assert_memory_equal(again.part, plain.part, (size_t)n * sizeof *again.part);
   assert_string_equal(again.path, plain.path);
   partition_free(&again);

@@ -7,7 +7,7 @@
 #include "kernels/ops/kernels.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/multilevel/multilevel.h"
-#include "partition/shard/halo_exchange.h"
+#include "partition/halo/halo_exchange.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/making.h"
@@ -50,6 +50,7 @@ static void write_file(int wide) {
 
 static struct dataset dataset;
 static struct partition expansion;
+static struct directory star;
 static struct hyper hyper;
 
 static void open_hyper(int wide, enum partition_method method, enum node_order order) {
@@ -62,11 +63,13 @@ static void open_hyper(int wide, enum partition_method method, enum node_order o
   assert_ok(star_expansion_hash(&comm, &dataset, &block, &hash));
   assert_ok(
       star_expansion_partition(&comm, &config, &dataset, hash, &block, NULL, comm.size, NULL, &expansion));
-  assert_ok(hyper_init(&comm, &dataset, &expansion, &block, &hyper));
+  assert_ok(directory_init(&comm, &expansion, &star));
+  assert_ok(hyper_init(&comm, &dataset, &star, &block, &hyper));
 }
 
 static void close_hyper(int wide) {
   hyper_free(&hyper);
+  directory_free(&star);
   partition_free(&expansion);
   dataset_close(&dataset);
   assert_ok(comm_barrier(&comm));
@@ -75,7 +78,7 @@ static void close_hyper(int wide) {
 }
 
 static int64_t own_vertex(int64_t v) {
-  return expansion.order[expansion.offset[comm.rank] + v];
+  return star.id[v];
 }
 
 static void check_facts(int wide) {
@@ -168,13 +171,29 @@ TEST(a_kept_partition_is_read_again) {
   assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, &block, NULL, comm.size, NULL, &again));
   graph_free(&block);
   assert_int_equal(again.cached, comm.size > 1);
-  assert_memory_equal(again.order, expansion.order, (size_t)expansion.nodes * sizeof *expansion.order);
+  if (comm.rank == 0)
+    assert_memory_equal(again.order, expansion.order, (size_t)expansion.nodes * sizeof *expansion.order);
   partition_free(&again);
-  struct partition vertices = {0};
-  assert_ok(star_expansion_vertices(&expansion, VERTICES, &vertices));
-  assert_int_equal(vertices.offset[comm.rank + 1] - vertices.offset[comm.rank], hyper.own);
-  assert_true(hyper.own == 0 || vertices.order[vertices.offset[comm.rank]] == own_vertex(0));
-  partition_free(&vertices);
+  close_hyper(0);
+}
+
+TEST(vertices_have_a_directory_of_their_own) {
+  struct directory vertices;
+  int32_t id[VERTICES], position[VERTICES], all[VERTICES];
+  open_hyper(0, PARTITION_METIS, ORDER_DEGREE);
+  assert_ok(directory_init_first(&comm, &star, VERTICES, &vertices));
+  assert_int_equal(vertices.rows, hyper.own);
+  assert_int_equal(vertices.rows, expansion.vertices[comm.rank]);
+  for (int64_t v = 0; v < hyper.own; v++) assert_int_equal(vertices.id[v], own_vertex(v));
+  for (int32_t v = 0; v < VERTICES; v++) id[v] = v;
+  assert_ok(directory_ask(&comm, &vertices, id, VERTICES, position));
+  assert_ok(directory_ask(&comm, &star, id, VERTICES, all));
+  for (int v = 0; v < VERTICES; v++) {
+    const int owner = directory_owner(&star, all[v]);
+    assert_int_equal(directory_owner(&vertices, position[v]), owner);
+    assert_int_equal(position[v] - vertices.offset[owner], all[v] - star.offset[owner]);
+  }
+  directory_free(&vertices);
   close_hyper(0);
 }
 

@@ -11,7 +11,7 @@ RANK_TESTS(comm);
 struct scene {
   struct random_graph graph;
   struct dataset dataset;
-  struct partition partition;
+  struct directory directory;
   struct levels levels;
   struct shard shard;
 };
@@ -20,21 +20,25 @@ static void open_scene(struct scene *s, struct random_graph graph, int64_t most,
                        enum self_loops loops) {
   static struct config config;
   struct graph block = {0};
+  struct partition partition = {0};
   assert_ok(config_parse(&config, "dataset.path = \"x.h5\"\npartition.method = \"random\"", "test"));
   *s = (struct scene){.graph = graph};
   random_dataset(&comm, &s->graph, "test_levels", &s->dataset);
   random_block_of_rows(&comm, &s->dataset, &block);
-  assert_ok(partition_make(&comm, &config, &s->dataset, 1, NULL, NULL, comm.size, NULL, &s->partition));
+  assert_ok(partition_make(&comm, &config, &s->dataset, 1, NULL, NULL, comm.size, NULL, &partition));
+  assert_ok(directory_init(&comm, &partition, &s->directory));
+  partition_free(&partition);
   assert_ok(levels_find(&comm, &s->dataset, &block, 0, most, most, stride, &s->levels));
-  assert_ok(levels_order(&s->levels, s->dataset.nodes, &s->partition));
-  assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
-  assert_ok(shard_add_levels(&comm, &s->partition, &s->levels, &s->shard));
+  assert_ok(levels_order(&s->levels, 1, (int64_t[]){0, s->directory.rows}, s->directory.id));
+  assert_ok(directory_tell(&comm, &s->directory));
+  assert_ok(shard_init(&comm, &s->dataset, &s->directory, &block, loops, &s->shard));
+  assert_ok(shard_add_levels(&comm, &s->directory, &s->levels, &s->shard));
 }
 
 static void close_scene(struct scene *s) {
   shard_free(&s->shard);
   levels_free(&s->levels);
-  partition_free(&s->partition);
+  directory_free(&s->directory);
   random_end(&comm, &s->graph, &s->dataset);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/comm/comm_lone.h"
 #include "runtime/config/config.h"
 #include "tests/partition/random_graph.h"
+#include "tests/partition/whole.h"
 #include "tests/ranks.h"
 
 static struct comm comm;
@@ -69,19 +70,20 @@ static void compare_shards(const struct shard *a, const struct shard *b) {
   compare_data(a, b);
 }
 
-static void make(struct comm *with, struct dataset *dataset, const struct partition *partition,
+static void make(struct comm *with, struct dataset *dataset, const struct directory *directory,
                  struct graph *block, const struct setting *setting, const struct levels *levels,
                  struct shard *shard) {
-  assert_ok(shard_init(with, dataset, partition, block, setting->loops, shard));
-  assert_ok(shard_add_levels(with, partition, levels, shard));
-  assert_ok(shard_read_data(with, dataset, partition, NORMALIZE_NONE, shard));
-  assert_ok(shard_read_split(with, dataset, partition, 0, shard));
+  assert_ok(shard_init(with, dataset, directory, block, setting->loops, shard));
+  assert_ok(shard_add_levels(with, directory, levels, shard));
+  assert_ok(shard_read_data(with, dataset, directory, NORMALIZE_NONE, shard));
+  assert_ok(shard_read_split(with, dataset, directory, 0, shard));
 }
 
 static void check(struct setting setting) {
   static struct config config;
   struct dataset dataset;
   struct partition partition;
+  struct directory dealt, known;
   struct levels levels = {0};
   struct graph block = {0}, whole = {0};
   struct shard among, alone;
@@ -93,21 +95,26 @@ static void check(struct setting setting) {
       partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size / setting.columns, NULL, &partition));
   assert_ok(partition_deal(&partition, setting.columns));
   if (setting.stride) assert_ok(levels_find(&comm, &dataset, &block, 0, 4, 4, setting.stride, &levels));
-  if (setting.stride) assert_ok(levels_order(&levels, dataset.nodes, &partition));
-  make(&comm, &dataset, &partition, &block, &setting, &levels, &among);
+  whole_partition(&comm, &partition);
+  if (setting.stride) assert_ok(levels_order(&levels, comm.size, partition.offset, partition.order));
+  assert_ok(directory_init(&comm, &partition, &dealt));
+  make(&comm, &dataset, &dealt, &block, &setting, &levels, &among);
   assert_ok(graph_read(&dataset, 0, dataset.nodes, &whole));
   assert_ok(comm_lone_open(&lone, &comm, comm.rank, comm.size, &network));
+  assert_ok(directory_init(&lone, &partition, &known));
   for (int again = 0; again < 2; again++) { /* the graph stays */
-    make(&lone, &dataset, &partition, &whole, &setting, &levels, &alone);
+    make(&lone, &dataset, &known, &whole, &setting, &levels, &alone);
     compare_shards(&among, &alone);
     shard_free(&alone);
   }
-  assert_ok(shard_init(&lone, &dataset, &partition, &whole, setting.loops, &alone));
-  assert_ok(shard_read_outline(&lone, &dataset, &partition, &alone));
+  assert_ok(shard_init(&lone, &dataset, &known, &whole, setting.loops, &alone));
+  assert_ok(shard_read_outline(&lone, &dataset, &known, &alone));
   assert_null(alone.feature);
   if (alone.sparse) compare_csr(&among.feature_rows, &alone.feature_rows);
   shard_free(&alone);
   shard_free(&among);
+  directory_free(&known);
+  directory_free(&dealt);
   comm_close(&lone);
   graph_free(&whole);
   levels_free(&levels);

@@ -6,6 +6,7 @@
 #include "runtime/config/config.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/random_graph.h"
+#include "tests/partition/whole.h"
 #include "tests/ranks.h"
 
 static struct comm comm;
@@ -16,6 +17,7 @@ struct scene {
   struct random_graph graph;
   struct dataset dataset;
   struct partition partition;
+  struct directory directory;
   struct shard shard;
 };
 
@@ -34,21 +36,24 @@ static void open_scene(struct scene *s, struct random_graph graph, enum partitio
   assert_ok(partition_make(&comm, &config, &s->dataset, hash, NULL, NULL, comm.size / columns, NULL,
                            &s->partition));
   assert_ok(partition_deal(&s->partition, columns));
-  assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
+  assert_ok(directory_init(&comm, &s->partition, &s->directory));
+  whole_partition(&comm, &s->partition);
+  assert_ok(shard_init(&comm, &s->dataset, &s->directory, &block, loops, &s->shard));
   assert_null(block.col);
-  assert_ok(shard_read_data(&comm, &s->dataset, &s->partition, NORMALIZE_NONE, &s->shard));
-  assert_ok(shard_read_split(&comm, &s->dataset, &s->partition, 0, &s->shard));
+  assert_ok(shard_read_data(&comm, &s->dataset, &s->directory, NORMALIZE_NONE, &s->shard));
+  assert_ok(shard_read_split(&comm, &s->dataset, &s->directory, 0, &s->shard));
 }
 
 static void close_scene(struct scene *s) {
   shard_free(&s->shard);
+  directory_free(&s->directory);
   partition_free(&s->partition);
   random_end(&comm, &s->graph, &s->dataset);
 }
 
 /* The nodes whose rows the adjacencies have. */
 static const int64_t *nodes_of_rows(const struct scene *s) {
-  return s->partition.order + partition_row_first(&s->partition, comm.rank);
+  return s->directory.id;
 }
 
 /* Entry u of row v that a direction should have. */
@@ -90,7 +95,7 @@ static void compare_direction(const struct scene *s, const struct adjacency *adj
   const int64_t *id = nodes_of_rows(s);
   float *matrix = calloc((size_t)(n * n), sizeof *matrix);
   scatter(s, adj, matrix);
-  assert_int_equal(rows, partition_row_count(&s->partition, comm.rank));
+  assert_int_equal(rows, s->directory.rows);
   for (int64_t i = 0; i < rows; i++) {
     int64_t v = id[i];
     assert_int_equal(s->partition.part[v] / columns, comm.rank / columns);
@@ -198,7 +203,7 @@ static void compare_all(struct scene *s) {
   }
   compare_data(s);
   compare_split(s, 0);
-  assert_ok(shard_read_split(&comm, &s->dataset, &s->partition, 1, &s->shard));
+  assert_ok(shard_read_split(&comm, &s->dataset, &s->directory, 1, &s->shard));
   compare_split(s, 1);
 }
 
@@ -281,8 +286,8 @@ TEST_ALSO_IN_BLOCKS(rows_of_features_sum_to_one, 1024) {
     shard_free(&s.shard);
     struct graph block = {0};
     random_block_of_rows(&comm, &s.dataset, &block);
-    assert_ok(shard_init(&comm, &s.dataset, &s.partition, &block, LOOPS_APART, &s.shard));
-    assert_ok(shard_read_data(&comm, &s.dataset, &s.partition, NORMALIZE_ROW, &s.shard));
+    assert_ok(shard_init(&comm, &s.dataset, &s.directory, &block, LOOPS_APART, &s.shard));
+    assert_ok(shard_read_data(&comm, &s.dataset, &s.directory, NORMALIZE_ROW, &s.shard));
     for (int64_t i = 0; i < s.shard.own; i++) {
       double sum = 0, original = 0;
       for (int64_t c = 0; c < RANDOM_FEATURES; c++)
@@ -349,7 +354,7 @@ TEST_ALSO_IN_BLOCKS(gathered_rows_come_in_the_order_of_the_dataset, 1024) {
     rows[2 * i + 1] = -s.shard.global_id[i];
   }
   struct collected c = {0};
-  assert_ok(shard_gather_rows(&comm, &s.partition, rows, 2 * sizeof *rows, collect, &c));
+  assert_ok(shard_gather_rows(&comm, &s.directory, rows, 2 * sizeof *rows, collect, &c));
   assert_int_equal(c.bad, 0);
   assert_int_equal(c.next, comm.rank == 0 ? 77 : 0);
   free(rows);
@@ -360,7 +365,7 @@ TEST_ALSO_IN_BLOCKS(shards_know_their_bytes, 1024) {
   struct scene s;
   struct random_graph g = {.nodes = 77, .density = .1, .task = TASK_MULTICLASS, .seed = 5};
   open_scene(&s, g, PARTITION_BLOCK, ORDER_GIVEN, LOOPS_APART);
-  int64_t least = s.shard.own * (RANDOM_FEATURES * 4 + 4 + 8) + 4 * s.shard.in.own_part.nnz;
+  int64_t least = s.shard.own * (RANDOM_FEATURES * 4 + 4) + 4 * s.shard.in.own_part.nnz;
   assert_in_range(shard_bytes(&s.shard), least, 3 * least + 4096);
   close_scene(&s);
 }

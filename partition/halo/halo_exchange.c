@@ -1,4 +1,4 @@
-#include "partition/shard/halo_exchange.h"
+#include "partition/halo/halo_exchange.h"
 
 #include "kernels/ops/elementwise.h"
 #include "runtime/base/base.h"

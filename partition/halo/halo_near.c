@@ -1,4 +1,4 @@
-#include "partition/shard/halo_near.h"
+#include "partition/halo/halo_near.h"
 
 #include "kernels/ops/elementwise.h"
 #include "runtime/base/base.h"

@@ -1,4 +1,4 @@
-#include "partition/multilevel/id_set.h"
+#include "partition/graph/id_set.h"
 
 #include "runtime/base/base.h"
 
@@ -9,6 +9,10 @@ static int64_t words_of(const struct id_set *set) {
 int id_set_init(struct id_set *set, int64_t most) {
   *set = (struct id_set){.most = most};
   return memory_arrays("a set of ids", ROOM(&set->bit, words_of(set)), ROOM(&set->before, words_of(set)));
+}
+
+int64_t id_set_bytes(int64_t most) {
+  return (most / 64 + 1) * (int64_t)(sizeof(uint64_t) + sizeof(int32_t));
 }
 
 void id_set_free(struct id_set *set) {

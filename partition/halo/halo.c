@@ -1,6 +1,6 @@
-#include "partition/shard/halo.h"
+#include "partition/halo/halo.h"
 
-#include "partition/graph/graph.h"
+#include "partition/graph/id_set.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
 
@@ -45,42 +45,68 @@ int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row
 /* The plan of a halo: every rank asks the owners for the rows it needs, then both sides compare. */
 
 struct request {
+  int32_t *position;     /* [halo rows] of each */
   int64_t *rows;         /* [size] halo rows that each rank owns */
-  int64_t *bytes;        /* [size] the same in bytes of ids */
-  int64_t *wanted_bytes; /* [size] bytes of ids that each rank wants from here */
-  int64_t *wanted;       /* those ids, by rank */
+  int64_t *bytes;        /* [size] the same in bytes of positions */
+  int64_t *wanted_bytes; /* [size] bytes of positions that each rank wants from here */
+  int32_t *wanted;       /* those positions, by rank */
   uint64_t *hash;        /* [2 size] of the ids towards each rank; of what they say */
 };
 
 static void request_free(struct request *request) {
-  free_all(request->rows, request->bytes, request->wanted_bytes, request->wanted, request->hash);
+  free_all(request->position, request->rows, request->bytes, request->wanted_bytes, request->wanted,
+           request->hash);
 }
 
-static int request_init(struct comm *comm, const int32_t *owner, const struct halo *halo,
-                        struct request *request) {
-  int64_t bytes = comm->size * (int64_t)sizeof(int64_t);
-  TRY(memory_alloc(&request->rows, bytes, "halo plan"));
-  TRY(memory_alloc(&request->bytes, bytes, "halo plan"));
-  TRY(memory_alloc(&request->wanted_bytes, bytes, "halo plan"));
-  TRY(memory_alloc(&request->hash, (comm->size + 1) * bytes, "halo plan"));
-  for (int64_t i = 0; i < halo->rows; i++) request->rows[owner[halo->id[i]]]++;
-  for (int r = 0; r < comm->size; r++) request->bytes[r] = request->rows[r] * (int64_t)sizeof(int64_t);
+static int request_init(struct comm *comm, const struct halo *halo, struct request *request) {
+  return memory_arrays("halo plan", ROOM(&request->position, halo->rows), ROOM(&request->rows, comm->size),
+                       ROOM(&request->bytes, comm->size), ROOM(&request->wanted_bytes, comm->size),
+                       ROOM(&request->hash, (comm->size + 1) * comm->size));
+}
+
+/* Positions of the rows as they are listed. */
+static int ask(struct comm *comm, const struct directory *directory, const struct halo *halo,
+               int32_t *position) {
+  FREED int32_t *id = NULL;
+  TRY(comm_agree(comm, memory_arrays("halo ids", ROOM(&id, halo->rows))));
+  for (int64_t i = 0; i < halo->rows; i++) id[i] = (int32_t)halo->id[i];
+  return directory_ask(comm, directory, id, halo->rows, position);
+}
+
+/* By position, of which each is there once. */
+static int sort_rows(const struct directory *directory, struct halo *halo, int32_t *position) {
+  ENDED_BY(id_set_free) struct id_set set = {0};
+  int64_t *sorted = NULL;
+  TRY(id_set_init(&set, directory->nodes));
+  TRY(memory_arrays("halo ids", ROOM(&sorted, halo->rows)));
+  for (int64_t i = 0; i < halo->rows; i++) id_set_add(&set, position[i]);
+  id_set_seal(&set);
+  for (int64_t i = 0; i < halo->rows; i++) sorted[id_set_place(&set, position[i])] = halo->id[i];
+  id_set_list(&set, position);
+  free(halo->id);
+  halo->id = sorted;
   return OK;
 }
 
+static void count_rows(const struct comm *comm, const struct directory *directory, const struct halo *halo,
+                       struct request *request) {
+  for (int64_t i = 0; i < halo->rows; i++) request->rows[directory_peer(directory, request->position[i])]++;
+  for (int r = 0; r < comm->size; r++) request->bytes[r] = request->rows[r] * (int64_t)sizeof(int32_t);
+}
+
 /* Rows to send, in the order in which they are wanted. */
-static int find_rows(struct comm *comm, const int32_t *owner, const int32_t *local,
-                     const struct request *request, struct halo *halo) {
+static int find_rows(struct comm *comm, const struct directory *directory, const struct request *request,
+                     struct halo *halo) {
   int64_t rows = 0, i = 0;
-  for (int r = 0; r < comm->size; r++) rows += request->wanted_bytes[r] / (int64_t)sizeof(int64_t);
+  for (int r = 0; r < comm->size; r++) rows += request->wanted_bytes[r] / (int64_t)sizeof(int32_t);
   TRY(memory_arrays("halo rows to send", ROOM(&halo->send_row, rows)));
   for (int r = 0; r < comm->size; r++) {
-    for (int64_t n = request->wanted_bytes[r] / (int64_t)sizeof(int64_t); n > 0; n--, i++) {
-      int64_t v = request->wanted[i];
-      if (owner[v] != comm->rank)
-        FAIL(FAILED, "rank %d asks rank %d for node %lld, which belongs to rank %d", r, comm->rank,
-             (long long)v, owner[v]);
-      halo->send_row[i] = local[v];
+    for (int64_t n = request->wanted_bytes[r] / (int64_t)sizeof(int32_t); n > 0; n--, i++) {
+      const int32_t position = request->wanted[i];
+      if (!directory_has(directory, position))
+        FAIL(FAILED, "rank %d asks rank %d for the node at position %d, which belongs to rank %d", r,
+             comm->rank, position, directory_owner(directory, position));
+      halo->send_row[i] = (int32_t)(position - directory->row_first);
     }
   }
   return OK;
@@ -93,7 +119,7 @@ static int list_peers(struct comm *comm, const struct request *request, struct h
   TRY(memory_alloc(&halo->recv_start, bytes, "halo plan"));
   TRY(memory_arrays("halo plan", ROOM(&halo->send, comm->size), ROOM(&halo->recv, comm->size)));
   for (int r = 0; r < comm->size; r++) {
-    int64_t out = request->wanted_bytes[r] / (int64_t)sizeof(int64_t), in = request->rows[r];
+    int64_t out = request->wanted_bytes[r] / (int64_t)sizeof(int32_t), in = request->rows[r];
     if (!out && !in) continue;
     int p = halo->peers++;
     halo->peer[p] = r;
@@ -128,16 +154,18 @@ static int compare(struct comm *comm, const struct halo *halo, const uint64_t *s
   return OK;
 }
 
-int halo_init(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
-              struct halo *halo) {
+int halo_init(struct comm *comm, const struct directory *directory, struct halo *halo) {
   ENDED_BY(request_free) struct request request = {0};
+  TRY(comm_agree(comm, request_init(comm, halo, &request)));
+  TRY(ask(comm, directory, halo, request.position));
+  TRY(comm_agree(comm, sort_rows(directory, halo, request.position)));
   if (comm->lone) return OK; /* halo_lone.h */
-  TRY(comm_agree(comm, request_init(comm, owner, halo, &request)));
-  TRY(comm_all_to_all(comm, halo->id, request.bytes, (void **)&request.wanted, request.wanted_bytes));
-  int code = find_rows(comm, owner, local, &request, halo);
+  count_rows(comm, directory, halo, &request);
+  TRY(comm_all_to_all(comm, request.position, request.bytes, (void **)&request.wanted, request.wanted_bytes));
+  int code = find_rows(comm, directory, &request, halo);
   if (code == OK) code = list_peers(comm, &request, halo);
   TRY(comm_agree(comm, code));
-  hash_sends(halo, global_id, request.hash);
+  hash_sends(halo, directory->id, request.hash);
   uint64_t *said = request.hash + comm->size;
   TRY(comm_gather_all(comm, request.hash, comm->size * (int64_t)sizeof *said, said));
   return comm_agree(comm, compare(comm, halo, said));

@@ -3,10 +3,10 @@
  * halo_start packs the rows that peers need and starts the messages, or stores them into the memory of peers
  * that are in reach; halo_finish waits until this rank's halo rows have landed in the tail of the feature
  * buffer. Between them the own part is computed. */
-#ifndef PARTITION_SHARD_HALO_EXCHANGE_H
-#define PARTITION_SHARD_HALO_EXCHANGE_H
+#ifndef PARTITION_HALO_HALO_EXCHANGE_H
+#define PARTITION_HALO_HALO_EXCHANGE_H
 
-#include "partition/shard/halo_near.h"
+#include "partition/halo/halo_near.h"
 #include "runtime/device/arena.h"
 
 /* Lays out the device copy of send_row and, when the arena is allocated, fills it. */

@@ -1,10 +1,10 @@
 /* halo_near: peers of a halo whose devices reach this one's memory (comm_reach). Their rows are not packed
  * and sent; each stores what the others need where they need it. */
-#ifndef PARTITION_SHARD_HALO_NEAR_H
-#define PARTITION_SHARD_HALO_NEAR_H
+#ifndef PARTITION_HALO_HALO_NEAR_H
+#define PARTITION_HALO_HALO_NEAR_H
 
 #include "kernels/ops/ops.h"
-#include "partition/shard/halo.h"
+#include "partition/halo/halo.h"
 
 /* Where rows that arrive land: the first of them as row `before` of the matrix that begins at `data`,
  * whatever its width. data NULL: there is no such exchange. */

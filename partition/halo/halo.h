@@ -1,11 +1,11 @@
 /* halo: which own rows each peer needs, and which rows of others this rank needs. halo_exchange.h brings
  * them. */
-#ifndef PARTITION_SHARD_HALO_H
-#define PARTITION_SHARD_HALO_H
+#ifndef PARTITION_HALO_HALO_H
+#define PARTITION_HALO_HALO_H
 
 #include <stdint.h>
 
-#include "runtime/comm/comm.h"
+#include "partition/graph/directory.h"
 
 struct halo {
   int64_t rows;        /* halo rows of this rank */
@@ -21,13 +21,12 @@ struct halo {
   struct message *send, *recv; /* [peers] scratch of the exchange under way */
 };
 
-/* Collective. The plan that brings rows halo.id, which the caller has set (halo.rows of them, grouped by
- * owner, each group in its owner's order). owner[v]: rank of node v; local[v]: own row of an own node v;
- * global_id: the node of each own row. Both sides of every pair compare a hash of the ids that are to
- * travel. A rank alone has nobody to ask: halo_lone.h completes its plan. Errors: FAILED, naming the pair
- * that disagrees. */
-int halo_init(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
-              struct halo *halo);
+/* Collective. The plan that brings rows halo.id, which the caller has set (halo.rows of them, in any order):
+ * it puts them in the order of their positions, grouped by owner. In a grid a rank gets them of the one in
+ * its column. Own rows are those of the directory's ids. Both sides of every pair compare a hash of the ids
+ * that are to travel. A rank alone has nobody to ask: halo_lone.h completes its plan. Errors: FAILED, naming
+ * the pair that disagrees. */
+int halo_init(struct comm *comm, const struct directory *directory, struct halo *halo);
 void halo_free(struct halo *halo);
 
 /* Bytes that the plan takes on the host. */

@@ -1,6 +1,6 @@
 /* owners: questions to the ranks that own ids. Ids [0, ids) lie on the ranks in blocks (graph_block). */
-#ifndef PARTITION_MULTILEVEL_OWNERS_H
-#define PARTITION_MULTILEVEL_OWNERS_H
+#ifndef PARTITION_GRAPH_OWNERS_H
+#define PARTITION_GRAPH_OWNERS_H
 
 #include <stdint.h>
 
@@ -16,7 +16,8 @@ struct question {
  * lower ranks first, each rank's in the order in which it put them. */
 typedef void owners_answer(const void *records, int64_t count, int32_t *answer, void *context);
 
-/* Collective. answer[i]: what the owner says to record i. */
+/* Collective. answer[i]: what the owner says to record i. NULL: nobody waits for answers, and `say` gets no
+ * room for them. */
 int owners_ask(struct comm *comm, int64_t ids, struct question question, owners_answer *say, void *context,
                int32_t *answer);
 

@@ -1,5 +1,5 @@
 /* Halo exchange on the device: the right rows land in the tail, in either direction and at any width. */
-#include "partition/shard/halo_exchange.h"
+#include "partition/halo/halo_exchange.h"
 
 #include "kernels/ops/kernels.h"
 #include "partition/shard/shard.h"
@@ -148,18 +148,21 @@ static void exchange_graph(int directed, enum precision precision) {
   struct dataset dataset;
   struct graph block = {0};
   struct partition partition = {0};
+  struct directory directory = {0};
   struct shard shard = {0};
   assert_ok(config_parse(&config, "", "test"));
   assert_ok(kernels_open(&kernels, &device, precision));
   random_dataset(&comm, &g, "test_halo", &dataset);
   random_block_of_rows(&comm, &dataset, &block);
   assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size, NULL, &partition));
-  assert_ok(shard_init(&comm, &dataset, &partition, &block, LOOPS_APART, &shard));
+  assert_ok(directory_init(&comm, &partition, &directory));
+  assert_ok(shard_init(&comm, &dataset, &directory, &block, LOOPS_APART, &shard));
   for (int64_t width = 1; width <= 97; width += width < 33 ? 16 : 64) {
     exchange_over_arena(&shard.in.halo, &shard, width);
     if (directed) exchange_over_arena(&shard.out.halo, &shard, width);
   }
   shard_free(&shard);
+  directory_free(&directory);
   partition_free(&partition);
   kernels_close(&kernels);
   random_end(&comm, &g, &dataset);
@@ -174,22 +177,28 @@ TEST(directed_graphs_have_a_plan_for_each_direction) {
   exchange_graph(1, PRECISION_FP32);
 }
 
-/* Rank r owns node r alone and wants the node of every other rank. */
-static int plan_all(int64_t *global_id, struct halo *halo) {
-  int32_t owner[64], local[64];
+/* Rank r owns node r alone and wants the node of every other rank; own: what it believes its row to be. */
+static int plan_all(int64_t own, struct halo *halo) {
+  struct partition partition = {0};
+  struct directory directory = {0};
+  assert_ok(partition_init_parts(&partition, comm.size, comm.size));
   halo->id = calloc((size_t)comm.size, sizeof *halo->id);
   for (int r = 0; r < comm.size; r++) {
-    owner[r] = r;
-    local[r] = r == comm.rank ? 0 : -1;
+    partition.offset[r + 1] = r + 1;
     if (r != comm.rank) halo->id[halo->rows++] = r;
   }
-  return halo_init(&comm, owner, local, global_id, halo);
+  assert_ok(directory_init(&comm, &partition, &directory));
+  directory.id[0] = own;
+  int code = halo_init(&comm, &directory, halo);
+  directory_free(&directory);
+  partition_free(&partition);
+  return code;
 }
 
 TEST(plans_list_every_peer) {
   struct halo halo = {0};
   int64_t own = comm.rank;
-  assert_ok(plan_all(&own, &halo));
+  assert_ok(plan_all(own, &halo));
   assert_int_equal(halo.peers, comm.size - 1);
   assert_int_equal(halo_send_rows(&halo), comm.size - 1);
   int64_t *tail = calloc((size_t)comm.size, sizeof *tail);
@@ -203,7 +212,7 @@ TEST(plans_list_every_peer) {
 TEST(plans_that_disagree_name_the_pair) {
   struct halo halo = {0};
   int64_t own = comm.rank == comm.size - 1 ? 1000 : comm.rank;
-  int code = plan_all(&own, &halo);
+  int code = plan_all(own, &halo);
   halo_free(&halo);
   if (comm.size == 1) {
     assert_int_equal(code, OK);
