@@ -7,8 +7,9 @@
 #include "partition/graph/id_set.h"
 
 struct id_map {
-  struct id_set set; /* without bits: an array of all */
-  int32_t *number;   /* [set.count] by their places, or [most], -1 where there is none */
+  struct id_set set;     /* without bits: an array of all */
+  const int32_t *number; /* [set.count] by their places, or [most], -1 where there is none */
+  int32_t *made;         /* the same, to be freed; NULL: borrowed */
 };
 
 struct id_list {

@@ -157,11 +157,12 @@ static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int first,
 static int send_lengths(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
   for (; a->next.row < a->rows.count; a->next.row++) {
+    if (a->rows.leaving[a->next.row] == 0) continue;
     const int32_t position = a->rows.position[a->next.row];
     const int first = holder_of(a, position);
     const struct length length = {(int32_t)(position - a->directory->offset[first]),
                                   a->rows.leaving[a->next.row]};
-    if (length.count && !put_copies(shuffle, a, first, &length)) return OK;
+    if (!put_copies(shuffle, a, first, &length)) return OK;
   }
   shuffle->ended = 1;
   return OK;
@@ -311,6 +312,16 @@ static int list_halo(struct arrival *a, struct halo *halo) {
   return OK;
 }
 
+/* A rank that has all nodes, and knows their positions, has them as local ids. */
+static int number_nodes(struct arrival *a, const struct halo *halo) {
+  const struct directory *directory = a->directory;
+  const int64_t nodes = directory->nodes;
+  const struct id_list own = {directory->id, a->own}, away = {halo->id, halo->rows};
+  if (a->own < nodes || directory->count < nodes) return id_map_init(&a->local, nodes, own, away);
+  a->local = (struct id_map){.number = directory->position};
+  return OK;
+}
+
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo) {
   TRY(find_rows(comm, a));
   TRY(comm_agree(comm, arrival_init(a)));
@@ -319,8 +330,7 @@ int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo) {
   TRY(row_shuffle_exchange(comm, sizeof(struct arc), send_arcs, take_arcs, a));
   TRY(comm_agree(comm, list_halo(a, halo)));
   TRY(halo_init(comm, a->directory, halo));
-  const struct id_list own = {a->directory->id, a->own}, away = {halo->id, halo->rows};
-  return comm_agree(comm, id_map_init(&a->local, a->block->nodes, own, away));
+  return comm_agree(comm, number_nodes(a, halo));
 }
 
 struct arrival_entry {
