@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/format/layout.h"
+#include "models/core/hyper_product.h"
 #include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
@@ -95,7 +96,7 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
     p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
   if (p->adjacency_norm == ADJACENCY_NORM_HYPER_NORM)
     p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
-  s->edge_scale = arena_take(arena, (edges + hyper_arrivals(s->hyper, &s->hyper->all)) * real);
+  s->edge_scale = arena_take(arena, (edges + hyper_arrivals(s->hyper->travel, &s->hyper->all)) * real);
   if (!s->trains_weights) return;
   s->size_scale = arena_take(arena, edges * real);
   s->edge_row = arena_take(arena, edges * (int64_t)sizeof *s->edge_row);
@@ -117,7 +118,7 @@ static int hyper_sums_plan(struct propagation *p, struct run *run, struct arena 
   int64_t sends = halo_send_rows(&h->all.halo), halo = h->all.halo.rows;
   plan_scales(p, run, arena);
   scale_levels(p);
-  s->outer = arena_tensor(arena, dtype, h->outer + hyper_arrivals(h, &h->all), width);
+  s->outer = arena_tensor(arena, dtype, h->outer + hyper_arrivals(h->travel, &h->all), width);
   s->away = arena_tensor(arena, dtype, h->travel == TRAVEL_VERTICES ? halo : sends, width);
   s->back = arena_tensor(arena, dtype, halo, width);
   s->packed = arena_tensor(arena, dtype, sends, width);
@@ -161,12 +162,12 @@ static void edge_scales(const struct propagation *p, const struct run *run, doub
                : p->adjacency_norm == ADJACENCY_NORM_HYPER_DEGREE ? inverse_root(mean) * inverse
                                                                   : inverse;
   }
-  for (int64_t i = 0; i < hyper_arrivals(h, &h->all); i++) scale[h->edges + i] = 1;
+  for (int64_t i = 0; i < hyper_arrivals(h->travel, &h->all); i++) scale[h->edges + i] = 1;
 }
 
 static int upload_scales(struct propagation *p, struct run *run) {
   struct hyper_sums *s = &p->hyper;
-  int64_t own = s->hyper->own, edges = s->hyper->edges + hyper_arrivals(s->hyper, &s->hyper->all);
+  int64_t own = s->hyper->own, edges = s->hyper->edges + hyper_arrivals(s->hyper->travel, &s->hyper->all);
   FREED double *self = NULL, *scale = NULL, *edge = NULL;
   TRY(memory_arrays("degree scales", ROOM(&self, own), ROOM(&scale, own), ROOM(&edge, edges)));
   vertex_scales(p, run, self, scale);

@@ -14,10 +14,6 @@
 /* What propagate.h does where P is of a hypergraph. */
 extern const struct propagation_ops hyper_propagation;
 
-/* Its product (hyper_product.c). */
-int hyper_sums_multiply(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                        const struct propagate_ends *ends, struct tensor y);
-
 /* t = weight, real, one a hyperedge of the whole hypergraph, over the size. */
 int hyper_set_weights(struct propagation *p, struct run *run, const void *weight);
 

@@ -1,5 +1,5 @@
-/* A product with P of a hypergraph: to the hyperedges by the incidences of one part, back by those of one. */
-#include "models/core/hyper.h"
+#include "models/core/hyper_product.h"
+
 #include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
@@ -41,7 +41,7 @@ static struct product product_of(struct propagation *p, struct run *run, const s
   const struct hyper_sums *s = &p->hyper;
   const struct hyper *h = s->hyper;
   const struct hyper_part *there = d->way.there->part, *back = d->way.back->part;
-  const int64_t arrivals = hyper_arrivals(h, back);
+  const int64_t arrivals = hyper_arrivals(h->travel, back);
   enum dtype type = run->kernels->real;
   struct product t = {.p = p,
                       .run = run,

@@ -1,7 +1,6 @@
 #include "partition/shard/hyper.h"
 
 #include "partition/shard/adjacency.h"
-#include "partition/shard/hyper_part.h"
 #include "runtime/base/base.h"
 
 /* Local ids of the star: own vertices, own hyperedges, then a halo of its own for each direction. */
@@ -17,10 +16,6 @@ static void building_free(struct building *b) {
   adjacency_free(&b->in);
   adjacency_free(&b->out);
   free_all(b->place, b->fact);
-}
-
-int64_t hyper_arrivals(const struct hyper *hyper, const struct hyper_part *part) {
-  return hyper->travel == TRAVEL_VERTICES ? halo_send_rows(&part->halo) : part->halo.rows;
 }
 
 static int number_edges(const struct directory *expansion, struct building *b) {
@@ -158,7 +153,7 @@ static int divide(struct building *b) {
   TRY(take_rows(b, 0, h->inner, &h->all.inner_edges));
   TRY(take_rows(b, h->inner, h->outer, &h->all.outer_own));
   TRY(find_partial(b));
-  return hyper_part_complete(h, &h->all);
+  return hyper_part_complete(h->travel, h->outer, &h->all);
 }
 
 int hyper_init(struct comm *comm, const struct dataset *dataset, const struct directory *expansion,

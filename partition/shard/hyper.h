@@ -14,11 +14,8 @@
 #include <stdint.h>
 
 #include "partition/graph/graph.h"
-#include "partition/halo/halo.h"
+#include "partition/shard/hyper_part.h"
 #include "partition/shard/shard_levels.h"
-#include "runtime/base/csr.h"
-
-enum travel { TRAVEL_VERTICES, TRAVEL_HYPEREDGES };
 
 struct hyper_vertex {
   int32_t degree; /* hyperedges that it is in */
@@ -28,20 +25,6 @@ struct hyper_vertex {
 struct hyper_edge {
   int64_t size;            /* its vertices */
   int64_t degrees, lonely; /* sums over them */
-};
-
-/* Incidences of the first own vertices, and of the first inner and outer hyperedges, as matrices. Columns
- * behind all outer hyperedges are rows that arrive. */
-struct hyper_part {
-  int64_t vertices, inner, outer;
-  struct csr inner_edges;    /* [inner, vertices] */
-  struct csr inner_vertices; /* [vertices, inner], its transpose */
-  struct csr outer_own;      /* [outer, vertices] */
-  struct csr outer_away;     /* [outer, halo.rows] foreign vertices; or [outer, rows that go back] */
-  struct csr partial;        /* [halo.rows, outer] what goes back; or [halo.rows, vertices] */
-  struct csr rest;           /* rows with outer hyperedges, [vertices, all outer + arrivals] */
-  struct halo halo;
-  uint8_t *has_halo; /* [vertices] 1: `rest` has that row */
 };
 
 /* Of the hyperedges up to a level (levels.h), which are the first ones of their kind. A product with the rows
@@ -63,9 +46,6 @@ struct hyper {
   struct hyper_level *level; /* [levels] */
   int levels;
 };
-
-/* Rows that arrive for a part's `rest`. */
-int64_t hyper_arrivals(const struct hyper *hyper, const struct hyper_part *part);
 
 /* Collective. expansion: of the star. block: this rank's rows of it, freed on the way. */
 int hyper_init(struct comm *comm, const struct dataset *dataset, const struct directory *expansion,

@@ -1,5 +1,5 @@
 /* The parts of a hypergraph that belong to its levels, cut out of the whole. */
-#include "partition/shard/hyper_part.h"
+#include "partition/shard/hyper.h"
 #include "runtime/base/base.h"
 
 struct cutting {
@@ -84,7 +84,7 @@ static int add_part(const struct cutting *c, int vertex, int edge, struct hyper_
   TRY(halo_init(c->comm, c->star, halo));
   for (int64_t i = 0; i < halo_send_rows(halo) && h->travel == TRAVEL_HYPEREDGES; i++)
     halo->send_row[i] = c->outer[halo->send_row[i] - h->own];
-  return comm_agree(c->comm, hyper_part_complete(h, part));
+  return comm_agree(c->comm, hyper_part_complete(h->travel, h->outer, part));
 }
 
 static int add_level(const struct cutting *c, const struct shard_levels *shard, int level) {

@@ -2,6 +2,10 @@
 
 #include "runtime/base/base.h"
 
+int64_t hyper_arrivals(enum travel travel, const struct hyper_part *part) {
+  return travel == TRAVEL_VERTICES ? halo_send_rows(&part->halo) : part->halo.rows;
+}
+
 /* Row r lists the i of target[i] = r. */
 static int list_by_target(const int32_t *target, int64_t count, int64_t rows, struct csr *m) {
   TRY(csr_init(m, rows, count, count, 0));
@@ -33,9 +37,9 @@ static int join(const struct csr *own, const struct csr *away, int64_t outer, st
 }
 
 /* What arrives for own vertices: rows for those that were sent, or foreign hyperedges. */
-static int find_away(const struct hyper *h, struct hyper_part *part, struct csr *away) {
+static int find_away(enum travel travel, struct hyper_part *part, struct csr *away) {
   const int64_t sent = halo_send_rows(&part->halo);
-  if (h->travel == TRAVEL_VERTICES) {
+  if (travel == TRAVEL_VERTICES) {
     TRY(csr_transpose(&part->partial, &part->outer_away, NULL));
     return list_by_target(part->halo.send_row, sent, part->vertices, away);
   }
@@ -43,12 +47,12 @@ static int find_away(const struct hyper *h, struct hyper_part *part, struct csr 
   return csr_transpose(&part->partial, away, NULL);
 }
 
-int hyper_part_complete(const struct hyper *hyper, struct hyper_part *part) {
+int hyper_part_complete(enum travel travel, int64_t outer, struct hyper_part *part) {
   ENDED_BY(csr_free) struct csr own = {0}, away = {0};
   TRY(csr_transpose(&part->inner_edges, &part->inner_vertices, NULL));
   TRY(csr_transpose(&part->outer_own, &own, NULL));
-  TRY(find_away(hyper, part, &away));
-  return join(&own, &away, hyper->outer, part);
+  TRY(find_away(travel, part, &away));
+  return join(&own, &away, outer, part);
 }
 
 enum { MATRICES = 6 };

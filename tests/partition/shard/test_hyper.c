@@ -6,8 +6,8 @@
 
 #include "kernels/ops/kernels.h"
 #include "partition/cut/star_expansion.h"
-#include "partition/multilevel/multilevel.h"
 #include "partition/halo/halo_exchange.h"
+#include "partition/multilevel/multilevel.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/making.h"
@@ -123,7 +123,7 @@ static void check_matrices(int wide) {
   assert_ok(comm_reduce(&comm, held, 2, NUMBER_INT64, REDUCE_SUM));
   assert_int_equal(held[0], dataset.incidences); /* each incidence once, on one rank */
   assert_int_equal(held[1], dataset.hyperedges);
-  assert_int_equal(hyper.all.rest.cols, hyper.outer + hyper_arrivals(&hyper, &hyper.all));
+  assert_int_equal(hyper.all.rest.cols, hyper.outer + hyper_arrivals(hyper.travel, &hyper.all));
   for (int64_t r = 0; r < hyper.all.rest.rows; r++) assert_true(hyper.all.has_halo[hyper.all.rest.row[r]]);
 }
 
