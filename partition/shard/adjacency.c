@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "partition/shard/arrival.h"
+#include "partition/shard/arrival_local.h"
 #include "runtime/base/base.h"
 
 struct shape {
@@ -14,7 +14,7 @@ static struct shape measure(const struct arrival *a, int within) {
   int64_t all = 0, halo = 0, loops = 0, rows = 0;
 #pragma omp parallel for schedule(static) reduction(+ : all, halo, loops, rows)
   for (int64_t v = 0; v < a->own; v++) {
-    all += arrival_length(a, v);
+    all += arrival_find(a, v).count;
     halo += a->in_halo[v];
     loops += a->has_loop[v];
     rows += a->in_halo[v] > 0;
@@ -38,7 +38,8 @@ static void place_own(const struct arrival *a, struct adjacency *adj) {
   struct csr *own = &adj->own_part;
 #pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < a->own; v++)
-    own->start[v + 1] = arrival_length(a, v) - a->in_halo[v] - a->has_loop[v] + (adj->loops == LOOPS_WITHIN);
+    own->start[v + 1] = arrival_find(a, v).count - a->in_halo[v] - a->has_loop[v] +
+                        (adj->loops == LOOPS_WITHIN);
   for (int64_t v = 0; v < a->own; v++) own->start[v + 1] += own->start[v];
 }
 

@@ -1,7 +1,5 @@
 #include "partition/shard/arrival.h"
 
-#include <omp.h>
-
 #include "runtime/base/base.h"
 #include "runtime/base/integer.h"
 #include "runtime/comm/row_shuffle.h"
@@ -224,8 +222,7 @@ static int lay_out(struct arrival *a) {
   return OK;
 }
 
-/* An own row as it came, by global ids. */
-static struct arrival_row find_row(const struct arrival *a, int64_t v) {
+struct arrival_row arrival_find(const struct arrival *a, int64_t v) {
   const struct graph *block = a->block;
   if (!a->whole) {
     const int64_t first = a->start[v];
@@ -235,10 +232,6 @@ static struct arrival_row find_row(const struct arrival *a, int64_t v) {
   const int64_t row = a->directory->id[v] - block->first, first = block->start[row];
   return (struct arrival_row){length_of(block, row), block->col + first,
                               block->weight ? block->weight + first : NULL};
-}
-
-int64_t arrival_length(const struct arrival *a, int64_t v) {
-  return find_row(a, v).count;
 }
 
 /* Nodes that the rows name: own ones (without bits: all are), and those of the halo. */
@@ -259,7 +252,7 @@ static int is_elsewhere(struct columns *columns, int32_t node) {
 
 /* Where all nodes are own there is no halo, and rows of the block ascend: the self loop is soon found. */
 static void look_at(struct arrival *a, int64_t v, struct columns *columns) {
-  const struct arrival_row row = find_row(a, v);
+  const struct arrival_row row = arrival_find(a, v);
   const int32_t self = (int32_t)a->directory->id[v];
   if (a->whole && a->own == a->block->nodes) {
     a->has_loop[v] = find_sorted(row.col, 0, row.count, self) >= 0;
@@ -294,7 +287,7 @@ static int look_through(struct arrival *a, struct columns *columns) {
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : longest)
   for (int64_t v = 0; v < a->own; v++) {
     look_at(a, v, columns);
-    longest = larger(longest, arrival_length(a, v));
+    longest = larger(longest, arrival_find(a, v).count);
   }
   a->longest = longest;
   id_set_seal(&columns->away);
@@ -331,62 +324,4 @@ int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo) {
   TRY(comm_agree(comm, list_halo(a, halo)));
   TRY(halo_init(comm, a->directory, halo));
   return comm_agree(comm, number_nodes(a, halo));
-}
-
-struct arrival_entry {
-  int32_t col;
-  float weight;
-};
-
-/* Entries whose local ids are in [low, high) go to entry[at] and behind, in their order; returns where the
- * next go. */
-static int64_t put_range(const struct arrival_row *row, int64_t low, int64_t high,
-                         struct arrival_entry *entry, int64_t at) {
-  for (int64_t i = 0; i < row->count; i++) {
-    entry[at] = (struct arrival_entry){row->col[i], row->weight ? row->weight[i] : 1};
-    at += row->col[i] >= low && row->col[i] < high;
-  }
-  return at;
-}
-
-static int by_col(const void *left, const void *right) {
-  int32_t a = ((const struct arrival_entry *)left)->col, b = ((const struct arrival_entry *)right)->col;
-  return (a > b) - (a < b);
-}
-
-/* A row whose global ids ascend has local ids that do so in each run: run by run, the halo last, they need no
- * sorting. */
-static struct arrival_row sort_row(const struct arrival *a, const struct arrival_row *row,
-                                   const struct arrival_scratch *s) {
-  const struct arrival_row sorted = {row->count, s->col, row->weight ? s->weight : NULL};
-  int64_t at = 0;
-  int ascends = 1;
-  for (int run = 0; run < a->runs; run++) at = put_range(row, a->run[run], a->run[run + 1], s->entry, at);
-  put_range(row, a->runs ? a->own : 0, INT64_MAX, s->entry, at);
-  for (int64_t i = 1; i < row->count; i++) ascends &= s->entry[i - 1].col < s->entry[i].col;
-  if (!ascends) qsort(s->entry, (size_t)row->count, sizeof *s->entry, by_col);
-  for (int64_t i = 0; i < row->count; i++) s->col[i] = s->entry[i].col;
-  for (int64_t i = 0; row->weight && i < row->count; i++) s->weight[i] = s->entry[i].weight;
-  return sorted;
-}
-
-struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch) {
-  const int64_t thread = omp_get_thread_num(), at = thread * a->longest;
-  const struct arrival_scratch s = {scratch->col + at, scratch->weight + at, scratch->entry + at + thread};
-  struct arrival_row row = find_row(a, v);
-  int ascends = 1;
-  id_map_list(&a->local, row.col, row.count, s.col);
-  for (int64_t i = 1; i < row.count; i++) ascends &= s.col[i - 1] < s.col[i];
-  row.col = s.col;
-  return ascends ? row : sort_row(a, &row, &s);
-}
-
-int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *s) {
-  const int64_t threads = omp_get_max_threads();
-  return memory_arrays("a row for each thread", ROOM(&s->col, threads * a->longest),
-                       ROOM(&s->weight, threads * a->longest), ROOM(&s->entry, threads * (a->longest + 1)));
-}
-
-void arrival_scratch_free(struct arrival_scratch *s) {
-  free_all(s->col, s->weight, s->entry);
 }

@@ -42,14 +42,7 @@ struct arrival {
   } next;              /* to send */
 };
 
-/* Room for a row of each thread, which is the longest one. */
-struct arrival_scratch {
-  int32_t *col;
-  float *weight;
-  struct arrival_entry *entry;
-};
-
-/* Entries of a row by their local ids, which ascend: own columns first. */
+/* Entries of a row, by global ids or by local ones. */
 struct arrival_row {
   int64_t count;
   const int32_t *col;  /* [count] */
@@ -59,13 +52,8 @@ struct arrival_row {
 /* Collective. Brings this rank's rows here, numbers the halo and counts its entries; the caller has set
  * directory, block, transposed and own. The block is needed further on if they are `whole`. */
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo);
-/* Entries of an own row. */
-int64_t arrival_length(const struct arrival *a, int64_t v);
-/* Errors: FAILED when memory is short. Freed by arrival_scratch_free. */
-int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *scratch);
-void arrival_scratch_free(struct arrival_scratch *scratch);
-/* An own row, in this thread's room. */
-struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch);
+/* An own row as it came, by global ids. */
+struct arrival_row arrival_find(const struct arrival *a, int64_t v);
 void arrival_free(struct arrival *a);
 
 #endif

@@ -1,0 +1,20 @@
+/* arrival_local: rows that have arrived, by local ids, which ascend: own columns first. */
+#ifndef PARTITION_SHARD_ARRIVAL_LOCAL_H
+#define PARTITION_SHARD_ARRIVAL_LOCAL_H
+
+#include "partition/shard/arrival.h"
+
+/* Room for a row of each thread, which is the longest one. */
+struct arrival_scratch {
+  int32_t *local, *col;
+  float *weight;
+  struct arrival_entry *entry;
+};
+
+/* Errors: FAILED when memory is short. Freed by arrival_scratch_free. */
+int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *scratch);
+void arrival_scratch_free(struct arrival_scratch *scratch);
+/* An own row, in this thread's room or where it lies. */
+struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch);
+
+#endif
