@@ -42,12 +42,20 @@ static void copy_row(const struct csr *from, struct csr *to, int64_t row) {
   if (to->weight) memcpy(to->weight + at, from->weight + first, (size_t)count * sizeof *to->weight);
 }
 
+/* Entries of a row below a column: often few, so that the search begins at the front. */
+static int64_t entries_below(const struct csr *m, int64_t row, int64_t cols) {
+  const int64_t first = m->start[row], end = m->start[row + 1];
+  int64_t step = 1;
+  while (first + step < end && m->col[first + step] < cols) step *= 2;
+  return csr_entry_from(m->col, first + step / 2, smaller(first + step, end), cols) - first;
+}
+
 int csr_cut(const struct csr *m, int64_t rows, int64_t cols, struct csr *to) {
   *to = (struct csr){.rows = rows, .cols = cols};
   TRY(memory_arrays("row offsets", ROOM(&to->start, rows + 1)));
 #pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < rows; v++)
-    to->start[v + 1] = csr_entry_from(m->col, m->start[v], m->start[v + 1], cols) - m->start[v];
+    to->start[v + 1] = entries_below(m, v, cols);
   for (int64_t v = 0; v < rows; v++) to->start[v + 1] += to->start[v];
   to->nnz = to->start[rows];
   TRY(memory_arrays("column indices", ROOM(&to->col, to->nnz)));
