@@ -27,6 +27,13 @@ TEST(each_layer_has_a_sum_and_the_lowest_may_be_computed_once) {
   check(sums_of("mlp", "model.layers = 2", 0), 0, 1, 1);
 }
 
+TEST(sums_are_as_wide_as_layers_or_as_logits) {
+  assert_int_equal(sums_of("gcn", "model.hidden = 80", 0).width, 80);
+  assert_int_equal(sums_of("gcnii", "model.hidden = 24", 0).width, 24);
+  assert_int_equal(sums_of("appnp", "model.hidden = 80", 0).width, 40);
+  assert_int_equal(sums_of("sgc", "model.hidden = 80", 0).width, 40);
+}
+
 TEST(sums_without_layers_are_alike) {
   check(sums_of("appnp", "model.layers = 2\nmodel.steps = 5", 1), 5, 1, 6);
   check(sums_of("gcnii", "model.layers = 4", 1), 4, 1, 5);
@@ -47,7 +54,7 @@ TEST(attention_sums_once_for_each_head) {
   check(sums_of("agnn", "model.layers = 4", 0), 2, 1, 3);
 }
 
-TEST(hypergraphs_compute_all_rows) {
+TEST(levels_of_hypergraphs_are_those_of_graphs) {
   static const char *const types[] = {"hgnn", "unigin", "unigcnii"};
-  for (int i = 0; i < 3; i++) assert_int_equal(sums_of(types[i], "model.layers = 3", 0).levels, 0);
+  for (int i = 0; i < 3; i++) assert_int_equal(sums_of(types[i], "model.layers = 3", 0).levels, 4);
 }
