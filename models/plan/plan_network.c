@@ -40,7 +40,9 @@ int plan_network(const char *text, const struct cost_model *gpu, struct network 
   const size_t within = strcspn(text, ",");
   const char *between = text + within + (text[within] == ',');
   const size_t length = strcspn(between, ",");
+  const double measured = network->within.byte;
   set_link(text, within, &network->within);
+  if (network->within.byte != measured) network->stored = network->within;
   set_link(between, length, &network->between);
   if (between[length] == ',') network->local_size = atoi(between + length + 1);
   if (!(network->within.byte > 0) || !(network->between.byte > 0) || network->local_size < 1)

@@ -69,6 +69,7 @@ int job_grid_choose(const struct config *config, struct comm *comm, const struct
   TRY(comm_reduce(comm, &ranks.memory, 1, NUMBER_INT64, REDUCE_MIN));
   const struct grid_work work = job_grid_work(config, type, dataset, partition);
   if (!stands || work.sums == 0) return OK;
+  if (config->runtime.exchange != EXCHANGE_AUTO) ranks.network.stored = ranks.network.within;
   if (comm->rank == 0) *grid = grid_cost_least(&work, &ranks, comm->size, &other);
   TRY(comm_broadcast(comm, grid, (int64_t)sizeof *grid, 0));
   if (grid->cols != other.cols) say(&work, &ranks, *grid, other);

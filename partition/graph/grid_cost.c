@@ -25,7 +25,8 @@ struct network grid_cost_network(const struct cost_model *model, int local_size)
   struct network network = {.within = link_of(&model->exchange, 1),
                             .between = link_of(&model->between, model->of_a_thread ? local_size : 1),
                             .beside = model->exchange.beside,
-                            .local_size = local_size};
+                            .local_size = local_size,
+                            .stored = link_of(&model->stores, 1)};
   if (!(network.between.byte > 0))
     network.between = (struct network_link){usual_start, 1 / usual_rate, usual_start};
   return network;
@@ -72,10 +73,10 @@ static double link_seconds(const struct network_link *link, double bytes) {
 }
 
 /* Of that many bytes to a rank, from its peers alike. */
-static double exchange_seconds(const struct network *network, struct peers peers, double bytes) {
+static double exchange_seconds(const struct network *network, struct peers peers, double bytes,
+                               const struct network_link *within) {
   const double far = peers.count > 0 ? bytes * peers.far / peers.count : 0;
-  return fmax(link_seconds(&network->within, peers.count > 0 ? bytes - far : 0),
-              link_seconds(&network->between, far));
+  return fmax(link_seconds(within, peers.count > 0 ? bytes - far : 0), link_seconds(&network->between, far));
 }
 
 /* Of an arc of a sum that a rank computes. A processor's takes in proportion to its columns, beside its id:
@@ -116,12 +117,13 @@ static struct grid_seconds sum_seconds(const struct grid_work *work, const struc
                inner = 1 - work->cut * (1 - 1. / grid.rows) / (1 - 1. / ranks);
   const double product = (double)work->arcs / grid.rows *
                          arc_seconds(work, machine, grid_slice(grid, width), part + halo);
-  const double came = exchange_seconds(network, peers_of(grid, network->local_size, 0), halo * cols * bytes);
+  const double came = exchange_seconds(network, peers_of(grid, network->local_size, 0), halo * cols * bytes,
+                                       network->stored.byte > 0 ? &network->stored : &network->within);
   const double hidden = machine->overlaps ? fmin(came, inner * product) - network->beside * came : 0;
   struct grid_seconds seconds = {came, product + came - hidden};
   if (grid.cols == 1) return seconds;
   const double slices = exchange_seconds(network, peers_of(grid, network->local_size, 1),
-                                         own * (grid.cols - 1) * cols * bytes);
+                                         own * (grid.cols - 1) * cols * bytes, &network->within);
   seconds.exchange += 2 * slices;
   seconds.all += 2 * slices + pass_seconds(machine, 2 * grid.cols + 1, PASSES * own * (double)width * bytes);
   return seconds;

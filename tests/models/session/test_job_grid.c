@@ -13,7 +13,7 @@ static const char *const settings = "model.layers = 3\nmodel.hidden = 96\nruntim
 static struct grid_machine machine_with(double byte) {
   return (struct grid_machine){.model = &cost_model_cpu,
                                .precision = PRECISION_FP32,
-                               .network = {{0, byte, 0}, {0, byte, 0}, 0, 1},
+                               .network = {{0, byte, 0}, {0, byte, 0}, 0, 1, {0, 0, 0}},
                                .threads = 1,
                                .memory = INT64_MAX};
 }

@@ -149,6 +149,17 @@ TEST(halos_of_fewer_parts_are_about_what_they_are) {
   assert_close(grid_cost_halo(0, 1, 1), 0, 0);
 }
 
+/* Halos are stored where GPUs reach each other; slices are messages. */
+TEST(halos_inside_a_host_are_stored_and_slices_are_messages) {
+  const struct grid_work work = {8000, 80000, 0, 3, .75, 1, 64, 64};
+  struct grid_machine machine = gpus(&cost_model_h100, 4);
+  machine.network.within = (struct network_link){0, 4e-9, 0};
+  machine.network.stored = (struct network_link){0, 1e-9, 0};
+  const double row = 2 * 64 * 2 * 1e-9;
+  assert_close(grid_cost(&work, &machine, (struct grid){4, 1}).exchange, 6000 * row, 1e-12);
+  assert_close(grid_cost(&work, &machine, (struct grid){1, 4}).exchange, 4 * 2 * 1500 * row, 1e-12);
+}
+
 TEST(a_port_of_a_host_is_shared_by_its_processors_and_a_gpu_has_its_own) {
   assert_close(grid_cost_network(&cost_model_cpu, 4).between.byte, 4 * 8e-9, 1e-15);
   assert_close(grid_cost_network(&cost_model_h100, 8).between.byte, 1 / 50e9, 1e-18);
