@@ -88,6 +88,7 @@ struct model_sums model_type_sums(const struct model_type *type, const struct co
                                ? (struct model_sums){.count = constant ? 0 : layers, .top = 1}
                                : sums_of_layers(config, constant, classes);
   sums.width = type == &appnp_model || type == &sgc_model ? classes : config->model.hidden;
+  if (type == &gin_model) sums.top = 1;
   if (type == &gin_model || (norms && ends_in_product)) return sums;
   sums.levels = (int)sums.count + 1;
   if (norms && layers > 1 && type != &appnp_model && type != &sgc_model) sums.levels = 1;

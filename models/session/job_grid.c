@@ -31,6 +31,7 @@ static double halo_rows(const struct partition *partition) {
   return (double)rows / (double)larger(partition->nodes, 1);
 }
 
+/* A sum comes before its product where that makes it narrower (order_steps). */
 struct grid_work job_grid_work(const struct config *config, const struct model_type *type,
                                const struct dataset *dataset, const struct partition *partition) {
   const int constant = config->runtime.once && config->model.dropout_input == 0 && !dataset->sparse;
@@ -42,7 +43,7 @@ struct grid_work job_grid_work(const struct config *config, const struct model_t
                             .cut = (double)partition->edge_cut / (double)larger(dataset->edges, 1),
                             .sums = sums.count,
                             .width = sums.width,
-                            .topmost = (int64_t)llround(sums.top * (double)sums.width)};
+                            .topmost = smaller(llround(sums.top * (double)sums.width), sums.width)};
 }
 
 static void say(const struct grid_work *work, const struct grid_machine *machine, struct grid taken,

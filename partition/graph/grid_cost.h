@@ -2,13 +2,12 @@
  * (partition/graph/grid.h), and which grid takes least.
  *
  * From counts of the graph, of its partition into as many parts as ranks, and of stored constants. Nothing is
- * measured, so that the same job takes the same grid each time. A sum of w columns, e bytes each, over A arcs
- * of N nodes takes a rank of an R x C grid
- *   the product:   A / R arcs at a slice's width, as the cost model gathers them, half from near, half from
- * afar; the halo:      h(R) N / R rows of a slice's width, which on a GPU comes while own columns are summed;
- *   to slices, and back: 2 N / P rows of w columns, (C - 1) / C of them to and from other ranks, beside which
- *                  nothing runs;
- *   passes over own rows: slices packed and unpacked, and the epilogue by itself: six times N / P w e bytes.
+ * measured, so that the same job takes the same grid each time. Of a sum over A arcs of N nodes, w columns of
+ * e bytes wide, a rank of an R x C grid has
+ * - the product: A / R arcs at a slice's width, as the cost model gathers them, half of them from near;
+ * - the halo: h(R) N / R rows of a slice's width, which on a GPU comes while own columns are summed;
+ * - the way to slices and back: 2 (C - 1) / C N / P rows of w columns, beside which nothing runs;
+ * - passes over own rows, 6 N / P w e bytes: slices packed and unpacked, and the epilogue by itself.
  * Bytes go to ranks of the same host and of others as the grid lies on hosts; both ways are used at once.
  * Rows that travel are counted as Tripathy, Yelick and Buluc (SC 2020) do. Left out: that ranks differ, and
  * what all grids share. */
@@ -46,6 +45,7 @@ struct grid_seconds {
   double all;
 };
 
+/* Those that are predicted for a grid; 0 of one rank. */
 struct grid_seconds grid_cost(const struct grid_work *work, const struct grid_machine *machine,
                               struct grid grid);
 

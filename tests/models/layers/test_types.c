@@ -45,7 +45,7 @@ TEST(below_a_batch_norm_all_rows_are_computed) {
   check(sums_of("gcn", "model.layers = 3\nmodel.hidden = 80\nmodel.norm = \"batch\"", 1), 2, .5, 1);
   check(sums_of("gcn", "model.layers = 1\nmodel.hidden = 80\nmodel.norm = \"batch\"", 0), 1, .5, 2);
   assert_int_equal(sums_of("gcnii", "model.norm = \"batch\"", 1).levels, 0);
-  assert_int_equal(sums_of("gin", "", 1).levels, 0);
+  check(sums_of("gin", "model.layers = 3", 1), 2, 1, 0);
 }
 
 TEST(attention_sums_once_for_each_head) {
