@@ -47,6 +47,8 @@ static const struct constant {
              {PART(exchange_byte, exchange.byte)},
              {PART(reduce_start, exchange.reduce_start)},
              {PART(exchange_beside, exchange.beside)},
+             {PART(store_start, stores.start)},
+             {PART(store_byte, stores.byte)},
              {PART(between_start, between.start)},
              {PART(between_byte, between.byte)},
              {PART(between_reduce_start, between.reduce_start)}},

@@ -41,7 +41,8 @@ struct cost_pass {
 /* The exchange of rows between GPUs of a host: before the first byte; a byte that a GPU sends, or receives,
  * whichever are more; before a sum over two of them has begun. beside: the share of its time that it takes
  * from what runs meanwhile, since it runs on multiprocessors, too. Those of the source are of stores between
- * four H100s; an H200, which has the same links, has the same. Between hosts all zero: not measured. */
+ * four H100s; an H200, which has the same links, has the same. Between hosts all zero: not measured. Of
+ * stores, which have a start and a byte alone, zero: as messages. */
 struct cost_exchange {
   double start, byte, reduce_start, beside;
 };
@@ -69,6 +70,7 @@ struct cost_model {
   struct cost_start start;
   struct cost_pass pass;
   struct cost_exchange exchange, between; /* inside a host; between hosts */
+  struct cost_exchange stores;            /* inside a host, of rows stored into another GPU's memory */
 };
 
 extern const struct cost_model cost_model_h200, cost_model_h100, cost_model_cpu;

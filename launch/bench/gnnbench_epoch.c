@@ -156,7 +156,7 @@ static int start_lone(const struct bench_options *options) {
   TRY(kernels_open(&job.kernels, &job.device, job.config.runtime.precision));
   TRY(plan_network(options->epoch.network, cost_model_of(job.device.name), &network));
   TRY(job_read(&job, &hash));
-  TRY(job_divide(&job, &job.comm, job.device.memory, hash));
+  TRY(job_divide(&job, &job.comm, NULL, hash));
   TRY(job_levels_order_all(&job.levels, &job.partition));
   TRY(lone_rank_init(&lone, &job, (int)options->epoch.rank, &network, &job.device, &job.kernels));
   trainer = &lone.trainer;

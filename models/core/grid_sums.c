@@ -6,8 +6,6 @@
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
-enum { UNIT = 8 }; /* columns: slices begin where wide loads may */
-
 /* Columns [first, first + cols) of so many. */
 struct slice {
   int64_t first, cols;
@@ -28,7 +26,7 @@ static int first_rank(const struct run *run) {
 
 /* The first slice is as wide as any. */
 static struct slice slice_of(const struct run *run, int64_t width, int i) {
-  const int64_t each = ((width + cols_of(run) - 1) / cols_of(run) + UNIT - 1) / UNIT * UNIT;
+  const int64_t each = grid_slice(run->directory->grid, width);
   const int64_t first = smaller(i * each, width);
   return (struct slice){first, smaller(each, width - first)};
 }

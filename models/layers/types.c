@@ -79,13 +79,16 @@ struct model_sums model_type_sums(const struct model_type *type, const struct co
   const int norms = config->model.norm == NORM_BATCH,
             ends_in_product = type == &gcnii_model || type == &unigcnii_model;
   const int extremes = takes_extremes(type, config);
-  struct model_sums sums = type == &mlp_model            ? (struct model_sums){0, 1, 0}
-                           : type == &appnp_model        ? (struct model_sums){steps, 1, 0}
-                           : ends_in_product || extremes ? (struct model_sums){layers, 1, 0}
-                           : type == &agnn_model         ? (struct model_sums){layers - 2, 1, 0}
+  struct model_sums sums = type == &mlp_model            ? (struct model_sums){.count = 0, .top = 1}
+                           : type == &appnp_model        ? (struct model_sums){.count = steps, .top = 1}
+                           : ends_in_product || extremes ? (struct model_sums){.count = layers, .top = 1}
+                           : type == &agnn_model         ? (struct model_sums){.count = layers - 2, .top = 1}
                            : attends(type)               ? sums_of_attention(config, classes)
-                           : type == &sgc_model          ? (struct model_sums){constant ? 0 : layers, 1, 0}
-                                                         : sums_of_layers(config, constant, classes);
+                           : type == &sgc_model
+                               ? (struct model_sums){.count = constant ? 0 : layers, .top = 1}
+                               : sums_of_layers(config, constant, classes);
+  sums.width = type == &appnp_model || type == &sgc_model ? classes : config->model.hidden;
+  if (type == &gin_model) sums.top = 1;
   if (type == &gin_model || (norms && ends_in_product)) return sums;
   sums.levels = (int)sums.count + 1;
   if (norms && layers > 1 && type != &appnp_model && type != &sgc_model) sums.levels = 1;

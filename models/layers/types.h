@@ -23,7 +23,8 @@ int model_type_slices(const struct model_type *type, const struct config *config
 /* The sums over the arcs in an epoch, from the loss downwards. */
 struct model_sums {
   int64_t count;
-  double top; /* width of the topmost over that of the others */
+  double top;    /* width of the topmost over that of the others */
+  int64_t width; /* of these, in columns */
   int levels; /* of rows (partition/shard/levels.h) that an epoch may tell apart; 0: it computes all anyhow */
 };
 

@@ -118,7 +118,7 @@ static int measure(struct comm *comm, struct device *device, const struct cost_m
   int code = open_made(comm, made);
   if (code == OK) code = job_open(&job);
   if (code == OK) code = job_read(&job, &hash);
-  if (code == OK) code = job_divide(&job, &job.comm, device->memory, hash);
+  if (code == OK) code = job_divide(&job, &job.comm, NULL, hash);
   if (code == OK) code = job_levels_order_all(&job.levels, &job.partition);
   if (code == OK) code = find_slopes(device, model, made->precision, linear);
   job_free(&job);

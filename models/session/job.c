@@ -1,5 +1,7 @@
 #include "models/session/job.h"
 
+#include <omp.h>
+
 #include "io/dataset_path.h"
 #include "kernels/cost/cost_models.h"
 #include "models/core/features.h"
@@ -134,23 +136,32 @@ static int64_t memory_of_rank(const struct job *job) {
   return job->device.ops->on_host ? memory_limit(job->comm.local_size) : job->device.memory;
 }
 
+static struct grid_machine machine_of(const struct job *job) {
+  const int on_host = job->device.ops->on_host;
+  const struct cost_model *model = on_host ? &cost_model_cpu : cost_model_of(job->device.name);
+  return (struct grid_machine){.model = model,
+                               .precision = job->config.runtime.precision,
+                               .network = grid_cost_network(model, job->comm.local_size),
+                               .threads = omp_get_max_threads(),
+                               .overlaps = !on_host && job->config.runtime.overlap,
+                               .memory = memory_of_rank(job)};
+}
+
 /* Another one where the ranks turn out to share the graph in another way. */
-static int divide_by_grid(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash) {
-  const int64_t arc_bytes = 2 * job->dataset.edges * (job->dataset.weighted ? 8 : 4);
-  const struct model_type *type = NULL;
+static int divide_by_grid(struct job *job, struct comm *ranks, const struct grid_machine *machine,
+                          uint64_t hash) {
   const struct grid before = job->grid;
   TRY(divide_nodes(job, hash));
-  if (job->levels.levels.count > 0) return OK;
-  TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
-  TRY(job_grid_choose(&job->config, ranks, type, &job->partition, arc_bytes, memory, &job->grid));
+  if (!machine || job->levels.levels.count > 0) return OK;
+  TRY(job_grid_choose(&job->config, ranks, &job->dataset, &job->partition, machine, &job->grid));
   if (job->grid.cols == before.cols) return OK;
   partition_free(&job->partition);
   return divide_nodes(job, hash);
 }
 
-int job_divide(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash) {
+int job_divide(struct job *job, struct comm *ranks, const struct grid_machine *machine, uint64_t hash) {
   struct comm *comm = &job->comm;
-  if (!job->hypergraph) return divide_by_grid(job, ranks, memory, hash);
+  if (!job->hypergraph) return divide_by_grid(job, ranks, machine, hash);
   return star_expansion_partition(comm, &job->config, &job->dataset, hash, &job->block, work_of(job),
                                   comm->size, job->config.log.dir, &job->partition);
 }
@@ -259,7 +270,8 @@ int job_build(struct job *job) {
   TRY(check_needs(job));
   TRY(job_read(job, &hash));
   job->seconds.read = profile_clock() - begun;
-  TRY(PROFILE_HOST("partition", job_divide(job, &job->comm, memory_of_rank(job), hash)));
+  const struct grid_machine machine = machine_of(job);
+  TRY(PROFILE_HOST("partition", job_divide(job, &job->comm, &machine, hash)));
   memory_return_freed();
   TRY(make_shard(job));
   TRY(finish_device(job));

@@ -7,6 +7,7 @@
 #include "models/session/footprint.h"
 #include "models/session/job_levels.h"
 #include "models/session/startup.h"
+#include "partition/graph/grid_cost.h"
 
 struct job {
   struct config config;
@@ -42,11 +43,12 @@ int job_setup(struct job *job);
 /* Steps of job_setup, for those who look at something in between or go on in another way. job_open: settings,
  * constants, the dataset's header. job_build: all that is left, of which job_read: this rank's block of the
  * graph, its hash and its levels. job_divide: the partition among job->ranks, which stand on hosts as those
- * of `ranks` and have so much memory; the order is not yet by levels. */
+ * of `ranks` and are like `machine` (partition/graph/grid_cost.h; NULL: "auto" is parts alone); the order is
+ * not yet by levels. */
 int job_open(struct job *job);
 int job_build(struct job *job);
 int job_read(struct job *job, uint64_t *hash);
-int job_divide(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash);
+int job_divide(struct job *job, struct comm *ranks, const struct grid_machine *machine, uint64_t hash);
 /* Collective. Errors: FAILED where the device has less memory left than training will take, naming the parts
  * and the settings that matter. */
 int job_check_memory(struct job *job);

@@ -1,5 +1,7 @@
 #include "models/session/job_grid.h"
 
+#include <math.h>
+
 #include "runtime/base/base.h"
 
 int job_grid_read(const struct config *config, int ranks, const struct model_type *type, struct grid *grid) {
@@ -18,8 +20,7 @@ int job_grid_read(const struct config *config, int ranks, const struct model_typ
 
 /* Whether the ranks of each host are as many, and follow each other. */
 static int stands_by_hosts(struct comm *comm, int64_t *stands) {
-  *stands = comm->nodes > 1 && comm->local_size > 1 && comm->size == comm->nodes * comm->local_size &&
-            comm->rank % comm->local_size == comm->local_rank;
+  *stands = comm->size == comm->nodes * comm->local_size && comm->rank % comm->local_size == comm->local_rank;
   return comm_reduce(comm, stands, 1, NUMBER_INT64, REDUCE_MIN);
 }
 
@@ -30,18 +31,48 @@ static double halo_rows(const struct partition *partition) {
   return (double)rows / (double)larger(partition->nodes, 1);
 }
 
-int job_grid_choose(const struct config *config, struct comm *comm, const struct model_type *type,
-                    const struct partition *partition, int64_t arc_bytes, int64_t memory, struct grid *grid) {
-  const double halo = halo_rows(partition);
+/* A sum comes before its product where that makes it narrower (order_steps). */
+struct grid_work job_grid_work(const struct config *config, const struct model_type *type,
+                               const struct dataset *dataset, const struct partition *partition) {
+  const int constant = config->runtime.once && config->model.dropout_input == 0 && !dataset->sparse;
+  const struct model_sums sums = model_type_sums(type, config, constant, dataset->classes);
+  return (struct grid_work){.nodes = dataset->nodes,
+                            .arcs = dataset->edges,
+                            .weighted = dataset->weighted,
+                            .halo = halo_rows(partition),
+                            .cut = (double)partition->edge_cut / (double)larger(dataset->edges, 1),
+                            .sums = sums.count,
+                            .width = sums.width,
+                            .topmost = smaller(llround(sums.top * (double)sums.width), sums.width)};
+}
+
+static void say(const struct grid_work *work, const struct grid_machine *machine, struct grid taken,
+                struct grid other) {
+  const struct grid_seconds least = grid_cost(work, machine, taken), next = grid_cost(work, machine, other);
+  log_detail("grid: %dx%d: sums over arcs are predicted to take %.3g ms an epoch, and rows that travel for "
+             "them %.3g ms; %dx%d: %.3g and %.3g ms",
+             taken.rows, taken.cols, 1e3 * least.all, 1e3 * least.exchange, other.rows, other.cols,
+             1e3 * next.all, 1e3 * next.exchange);
+}
+
+int job_grid_choose(const struct config *config, struct comm *comm, const struct dataset *dataset,
+                    const struct partition *partition, const struct grid_machine *machine,
+                    struct grid *grid) {
+  const struct model_type *type = NULL;
+  struct grid_machine ranks = *machine;
+  struct grid other = *grid;
   int64_t stands = 0;
-  if (strcmp(config->partition.grid, "auto") != 0 || !model_type_slices(type, config)) return OK;
+  TRY(comm_agree(comm, model_type_of(config->model.type, &type)));
+  if (strcmp(config->partition.grid, "auto") != 0 || !model_type_slices(type, config) ||
+      dataset->graphs > 0 || comm->size == 1)
+    return OK;
   TRY(stands_by_hosts(comm, &stands));
-  TRY(comm_reduce(comm, &memory, 1, NUMBER_INT64, REDUCE_MIN));
-  if (!stands || halo < GRID_HALO || arc_bytes / comm->nodes > memory / 4) return OK;
-  *grid = (struct grid){comm->nodes, comm->local_size};
-  log_detail(
-      "grid: %dx%d, a part of the graph for each host and a slice of the columns for each of its ranks: "
-      "parts for ranks would have %.1f halo rows for each of their own",
-      grid->rows, grid->cols, halo);
+  TRY(comm_reduce(comm, &ranks.memory, 1, NUMBER_INT64, REDUCE_MIN));
+  const struct grid_work work = job_grid_work(config, type, dataset, partition);
+  if (!stands || work.sums == 0) return OK;
+  if (config->runtime.exchange != EXCHANGE_AUTO) ranks.network.stored = ranks.network.within;
+  if (comm->rank == 0) *grid = grid_cost_least(&work, &ranks, comm->size, &other);
+  TRY(comm_broadcast(comm, grid, (int64_t)sizeof *grid, 0));
+  if (grid->cols != other.cols) say(&work, &ranks, *grid, other);
   return OK;
 }

@@ -2,7 +2,9 @@
 #ifndef MODELS_SESSION_JOB_GRID_H
 #define MODELS_SESSION_JOB_GRID_H
 
+#include "io/dataset/dataset.h"
 #include "models/layers/types.h"
+#include "partition/graph/grid_cost.h"
 #include "partition/graph/partition.h"
 #include "runtime/comm/comm.h"
 #include "runtime/config/config.h"
@@ -11,15 +13,16 @@
  * BAD_INPUT for one of another number of ranks, and for slices where the model wants whole rows. */
 int job_grid_read(const struct config *config, int ranks, const struct model_type *type, struct grid *grid);
 
-/* Rows that ranks receive for each of their own, from which on slices are worth their cost. */
-enum { GRID_HALO = 3 };
+/* What a rank of the model sums in an epoch, of a graph that has been cut into as many parts as there are
+ * ranks. */
+struct grid_work job_grid_work(const struct config *config, const struct model_type *type,
+                               const struct dataset *dataset, const struct partition *partition);
 
-/* Collective. With "auto", where a partition into as many parts as ranks has been made: whether the run takes
- * hosts x ranks of a host instead, into *grid. Between hosts then travel the rows that a host needs, once, in
- * slices, in place of those that each of its ranks needs. So where there are several hosts of as many ranks,
- * which stand together, the ranks would receive GRID_HALO rows for each of their own, and the arcs of a host
- * take no more than a quarter of `memory` (of a rank, bytes). A line says so. */
-int job_grid_choose(const struct config *config, struct comm *comm, const struct model_type *type,
-                    const struct partition *partition, int64_t arc_bytes, int64_t memory, struct grid *grid);
+/* Collective. With "auto", where a partition into as many parts as ranks has been made: the grid that is
+ * predicted to take least (grid_cost_least), into *grid, the same on all ranks; rank 0 decides. Parts alone
+ * where the model wants whole rows, where labels are of whole graphs, and where hosts have not as many ranks
+ * each that follow each other. machine: of rank 0, with its own memory. A line says so and what it takes. */
+int job_grid_choose(const struct config *config, struct comm *comm, const struct dataset *dataset,
+                    const struct partition *partition, const struct grid_machine *machine, struct grid *grid);
 
 #endif

@@ -9,9 +9,20 @@
 #ifndef PARTITION_GRAPH_GRID_H
 #define PARTITION_GRAPH_GRID_H
 
+#include <stdint.h>
+
 struct grid {
   int rows, cols;
 };
+
+/* Slices begin where wide loads may. */
+enum { GRID_UNIT = 8 };
+
+/* Columns of the widest slice of so many, which the first ranks of a row have; the last may have none. */
+static inline int64_t grid_slice(struct grid grid, int64_t width) {
+  const int64_t each = ((width + grid.cols - 1) / grid.cols + GRID_UNIT - 1) / GRID_UNIT * GRID_UNIT;
+  return each < width ? each : width;
+}
 
 /* "4x2"; of "auto" ranks x 1. Errors: BAD_INPUT for anything else, and for another number of ranks, naming
  * partition.grid. */

@@ -2,6 +2,7 @@
 
 #include "kernels/ops/elementwise.h"
 #include "runtime/base/base.h"
+#include "runtime/comm/comm_lone.h"
 #include "runtime/device/device.h"
 #include "runtime/profile/profile.h"
 
@@ -32,8 +33,15 @@ int messages_finish(struct comm *comm, struct kernels *k) {
   return device_wait(k->device, STREAM_COMPUTE, EVENT_RECEIVED);
 }
 
-/* The messages of one direction of the plan, `cols` columns of them. Without the other ranks all go as
- * messages, which take their time. */
+/* Without the other ranks all go as messages, which take the time of stores where these would be. */
+static int exchange_alone(struct halo *halo, struct comm *comm, int sends, int recvs) {
+  comm_lone_stores(comm, halo->near != NULL);
+  const int code = comm_exchange(comm, halo->send, sends, halo->recv, recvs);
+  comm_lone_stores(comm, 0);
+  return code;
+}
+
+/* The messages of one direction of the plan, `cols` columns of them. */
 static int exchange(struct halo *halo, struct comm *comm, struct tensor from, const int64_t *from_start,
                     struct tensor to, const int64_t *to_start, int64_t cols) {
   int64_t row_bytes = cols * dtype_bytes(from.dtype);
@@ -41,6 +49,7 @@ static int exchange(struct halo *halo, struct comm *comm, struct tensor from, co
   int sends = halo_messages(halo, from_start, from.data, row_bytes, without, halo->send);
   int recvs = halo_messages(halo, to_start, to.data, row_bytes, without, halo->recv);
   if (halo->near && sends == 0 && recvs == 0) return OK;
+  if (comm->lone) return exchange_alone(halo, comm, sends, recvs);
   return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
 }
 

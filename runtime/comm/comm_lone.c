@@ -11,7 +11,8 @@
 /* The transport. until: when the exchange under way ends on the host's clock, where that is the device's. */
 struct lone {
   struct network network;
-  double seconds; /* of the messages since the last wait */
+  struct network_link within; /* of messages; the network's is that of stores meanwhile */
+  double seconds;             /* of the messages since the last wait */
   double until;
 };
 
@@ -101,6 +102,12 @@ static void lone_close(struct comm *comm) {
   comm->transport = NULL;
 }
 
+void comm_lone_stores(struct comm *comm, int stores) {
+  struct lone *lone = comm->transport;
+  const int stored = stores && lone->network.stored.byte > 0;
+  lone->network.within = stored ? lone->network.stored : lone->within;
+}
+
 static const struct comm_ops comm_lone_ops = {.name = "none",
                                               .close = lone_close,
                                               .exchange = lone_exchange,
@@ -121,6 +128,7 @@ int comm_lone_open(struct comm *comm, const struct comm *of, int rank, int size,
   TRY(memory_arrays("communication", ROOM(&comm->mpi, 1), ROOM(&lone, 1)));
   comm->transport = lone;
   lone->network = *network;
+  lone->within = network->within;
   comm->mpi->setup = comm->mpi->exchange = comm->mpi->agree = comm->mpi->heartbeats = MPI_COMM_NULL;
   comm->mpi->heartbeat_request = MPI_REQUEST_NULL;
   comm->mpi->failed_rank = -1;

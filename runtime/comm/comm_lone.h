@@ -19,6 +19,7 @@ struct network {
   struct network_link within, between; /* hosts */
   double beside;                       /* the share of messages' time that they take from work beside them */
   int local_size;
+  struct network_link stored; /* rows that go straight into another GPU's memory; byte 0: as `within` */
 };
 
 /* *comm is rank `rank` of `size`, alone; `of`: an open comm of one rank, whose timeout it takes. comm_close
@@ -28,6 +29,9 @@ int comm_lone_open(struct comm *comm, const struct comm *of, int rank, int size,
 
 /* Takes the device whose buffers are to travel, as comm_attach does. */
 void comm_lone_attach(struct comm *comm, struct device *device);
+
+/* Whether what follows is stored into the memory of ranks of the same host. */
+void comm_lone_stores(struct comm *comm, int stores);
 
 /* Seconds of messages, and of a reduction of so many bytes over all ranks: by a ring in each host, and then
  * of a share for each of its ranks by a ring of the hosts. */

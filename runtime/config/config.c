@@ -83,7 +83,7 @@ static const struct config_key table[] = {
     INTEGER(partition.loa_window, 512, 16, 1 << 20, "rows among which order \"loa-cluster\" looks for the next of a row window"),
     INTEGER(partition.seed, 1, 0, 0x7fffffff, "seed of the partition"),
     REAL(partition.balance, 1.05, 1.001, 2, "largest load of a rank over the average"),
-    TEXT(partition.grid, "auto", "\"RxC\": R parts of the graph, in each C ranks that sum a slice of the columns each; R C is the number of ranks; auto: ranks x 1, or hosts x their ranks where much would travel between them"),
+    TEXT(partition.grid, "auto", "\"RxC\": R parts of the graph, in each C ranks that sum a slice of the columns each; R C is the number of ranks; auto: the one whose sums over arcs are predicted to take least"),
 
     TEXT(runtime.device, "auto", "auto, or the name of a device that --version lists"),
     CHOICE(runtime.precision, PRECISION_FP32, "numbers of the training: tf32 and bf16 on GPUs only, fp64 on the CPU only", PRECISION_NAMES),

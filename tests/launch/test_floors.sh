@@ -55,7 +55,7 @@ violations() {
     shows("kernels", "cost/cost_csr cost/cost_fit cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cublaslt cuda/peer_cusparse format/condensed " \
       "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
-    shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/partition order/order " \
+    shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/grid_cost graph/partition order/order " \
       "order/order_rate halo/halo_exchange shard/shard")
     shows("models", "core/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict session/predictions_file session/weights train/epoch train/epoch_breakdown train/rank_consistency " \
       "train/report train/state/rundir")

@@ -53,10 +53,9 @@ static int time_messages(struct bench *bench, struct traffic *t, int64_t bytes, 
   return comm_max_double(t->comm, seconds);
 }
 
-/* seconds = start + bytes byte, whose shares of the seconds are least squares. */
-static void fit(const double *bytes, const double *seconds, struct cost_exchange *exchange) {
+void calibrate_way(int sizes, const double *bytes, const double *seconds, struct cost_exchange *way) {
   double one = 0, x = 0, xx = 0, y = 0, xy = 0;
-  for (int i = 0; i < SIZES; i++) {
+  for (int i = 0; i < sizes; i++) {
     const double weight = 1 / (seconds[i] * seconds[i]);
     one += weight;
     x += weight * bytes[i];
@@ -65,8 +64,8 @@ static void fit(const double *bytes, const double *seconds, struct cost_exchange
     xy += weight * bytes[i] * seconds[i];
   }
   const double byte = (one * xy - x * y) / (one * xx - x * x);
-  exchange->byte = fmax(byte, 0) * 1e12;
-  exchange->start = fmax((y - byte * x) / one, 0) * 1e12;
+  way->byte = fmax(byte, 0) * 1e12;
+  way->start = fmax((y - byte * x) / one, 0) * 1e12;
 }
 
 /* The first ranks' way: all on one host, or none on the same. */
@@ -98,7 +97,7 @@ int calibrate_exchange(struct bench *bench, struct cost_model *model) {
       printf("%9.3f MB out of each rank: %8.1f us, %6.1f GB/s\n", bytes[i] / 1e6, 1e6 * seconds[i],
              bytes[i] / seconds[i] / 1e9);
   }
-  fit(bytes, seconds, way);
+  calibrate_way(SIZES, bytes, seconds, way);
   TRY(bench_time(bench, run_reduction, &t, &row));
   TRY(comm_max_double(t.comm, &row.median));
   way->reduce_start = row.median * 1e9 / log2(bench->comm.size);
@@ -106,5 +105,5 @@ int calibrate_exchange(struct bench *bench, struct cost_model *model) {
     printf("%s: %.3g us, then %.3g GB/s; a short sum over two ranks %.3g us\n",
            bench->comm.nodes == 1 ? "inside a host" : "between hosts", way->start / 1e6, 1e3 / way->byte,
            way->reduce_start / 1e6);
-  return OK;
+  return bench->comm.nodes == 1 ? calibrate_stores(bench, model) : OK;
 }

@@ -36,6 +36,13 @@ int calibrate_measure(const struct calibration *c, const struct csr *m, enum lay
 /* calibrate_exchange.c. Collective: sets the exchange inside a host, or that between hosts, and
  * prints it. */
 int calibrate_exchange(struct bench *bench, struct cost_model *model);
+/* seconds = way->start + bytes way->byte, in picoseconds there, of so many sizes: least squares of shares of
+ * the seconds. */
+void calibrate_way(int sizes, const double *bytes, const double *seconds, struct cost_exchange *way);
+
+/* calibrate_stores.c. Collective, of ranks of one host: sets how they store halo rows into each other's
+ * memory, and prints it; zero where some do not reach each other. */
+int calibrate_stores(struct bench *bench, struct cost_model *model);
 
 /* calibrate_set.c: fits c->model to products of the made graphs by each tier, and prints how well it
  * repeats the fastest. */

@@ -63,6 +63,7 @@ TEST(what_is_written_reads_back_equal) {
   model.name = "GPU A";
   model.near[COST_FP32][1] = 12.25;
   model.tile[COST_BF16][3] = 0;
+  model.stores = (struct cost_exchange){9e6, 3.25, 0, 0};
   unlink("models/deep/constants.toml");
   assert_ok(cost_models_take(&model));
   assert_ok(cost_models_write("models/deep/constants.toml"));
@@ -77,9 +78,19 @@ TEST(what_is_written_reads_back_equal) {
   assert_close(a->near[COST_FP32][1], 12.25, 0);
   assert_close(a->tile[COST_BF16][3], 0, 0);
   assert_close(a->result.row, cost_model_h200.result.row, 1e-4);
+  assert_close(a->stores.start, 9e6, 0);
+  assert_close(a->stores.byte, 3.25, 0);
   assert_close(b->result.row, 33, 0);
   assert_fails(cost_model_named("GPU C", &a), BAD_INPUT, "a GPU \"GPU C\"; allowed: ");
   assert_fails(cost_model_named("GPU C", &a), BAD_INPUT, ", GPU A, GPU B");
+  cost_models_forget();
+}
+
+/* Files of before there were such constants: rows are then taken to be stored as fast as messages come. */
+TEST(stores_that_were_not_measured_are_not_known) {
+  assert_ok(cost_models_read("[A]\nexchange_byte = 4.2\n", "old"));
+  assert_close(cost_model_of("A")->exchange.byte, 4.2, 0);
+  assert_close(cost_model_of("A")->stores.byte, 0, 0);
   cost_models_forget();
 }
 

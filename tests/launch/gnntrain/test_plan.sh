@@ -33,6 +33,15 @@ holds "$(field 4 3) == 2 && $(field 4 4) > $(field 4 4 first.txt)" "a slower net
 works gnntrain config.toml --plan 1 --gpu h100 --quiet
 holds "$(field 1 4) > $(field 1 4 first.txt)" "an H100"
 
+# Rows that are stored into the memory of GPUs of a host take what was measured for that, messages what they take.
+printf '%s\n' '["NVIDIA H200"]' 'store_start = 16e6' 'store_byte = 330' >slow.toml
+works gnntrain config.toml --plan 4 --quiet --set runtime.constants=slow.toml
+holds "$(field 4 4) > $(field 4 4 first.txt)" "slow stores"
+works gnntrain config.toml --plan 4 --quiet --set runtime.constants=slow.toml --set runtime.exchange=messages
+cp out.txt messages.txt
+works gnntrain config.toml --plan 4 --quiet --set runtime.exchange=messages
+cmp out.txt messages.txt || fail "messages last as stores do"
+
 # Plain rows: hubs are not cut.
 works gnntrain config.toml --plan 1 --quiet --set "$hubs"
 cp out.txt cut.txt

@@ -27,6 +27,13 @@ TEST(each_layer_has_a_sum_and_the_lowest_may_be_computed_once) {
   check(sums_of("mlp", "model.layers = 2", 0), 0, 1, 1);
 }
 
+TEST(sums_are_as_wide_as_layers_or_as_logits) {
+  assert_int_equal(sums_of("gcn", "model.hidden = 80", 0).width, 80);
+  assert_int_equal(sums_of("gcnii", "model.hidden = 24", 0).width, 24);
+  assert_int_equal(sums_of("appnp", "model.hidden = 80", 0).width, 40);
+  assert_int_equal(sums_of("sgc", "model.hidden = 80", 0).width, 40);
+}
+
 TEST(sums_without_layers_are_alike) {
   check(sums_of("appnp", "model.layers = 2\nmodel.steps = 5", 1), 5, 1, 6);
   check(sums_of("gcnii", "model.layers = 4", 1), 4, 1, 5);
@@ -38,7 +45,7 @@ TEST(below_a_batch_norm_all_rows_are_computed) {
   check(sums_of("gcn", "model.layers = 3\nmodel.hidden = 80\nmodel.norm = \"batch\"", 1), 2, .5, 1);
   check(sums_of("gcn", "model.layers = 1\nmodel.hidden = 80\nmodel.norm = \"batch\"", 0), 1, .5, 2);
   assert_int_equal(sums_of("gcnii", "model.norm = \"batch\"", 1).levels, 0);
-  assert_int_equal(sums_of("gin", "", 1).levels, 0);
+  check(sums_of("gin", "model.layers = 3", 1), 2, 1, 0);
 }
 
 TEST(attention_sums_once_for_each_head) {

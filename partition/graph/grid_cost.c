@@ -1,0 +1,164 @@
+#include "partition/graph/grid_cost.h"
+
+#include <math.h>
+
+#include "runtime/base/base.h"
+
+/* What another grid than P x 1 has to save, for predictions are not exact. */
+static const double MARGIN = .03;
+
+/* Own rows are read and written by each: slices packed, sums unpacked, the epilogue. */
+enum { PASSES = 6 };
+
+/* Seconds of the first byte between hosts, by InfiniBand: MPI and NCCL take 10 to 30 us. */
+static const double usual_start = 30e-6;
+
+/* Bytes a second of a GPU between hosts, unless told otherwise: a port of 400 Gbit/s for each. */
+static const double usual_rate = 50e9;
+
+static struct network_link link_of(const struct cost_exchange *measured, double share) {
+  return (struct network_link){measured->start * 1e-12, measured->byte * 1e-12 * share,
+                               measured->reduce_start * 1e-12};
+}
+
+struct network grid_cost_network(const struct cost_model *model, int local_size) {
+  struct network network = {.within = link_of(&model->exchange, 1),
+                            .between = link_of(&model->between, model->of_a_thread ? local_size : 1),
+                            .beside = model->exchange.beside,
+                            .local_size = local_size,
+                            .stored = link_of(&model->stores, 1)};
+  if (!(network.between.byte > 0))
+    network.between = (struct network_link){usual_start, 1 / usual_rate, usual_start};
+  return network;
+}
+
+double grid_cost_halo(double halo, int ranks, int parts) {
+  if (parts >= ranks || ranks < 2) return halo;
+  const double full = halo / (ranks - 1), power = .7 + .3 * full * full;
+  return fmin(parts - 1, halo * pow((parts - 1.) / (ranks - 1.), power));
+}
+
+/* Bytes of a number that travels. */
+static double number_bytes(enum precision precision) {
+  return precision == PRECISION_BF16 ? 2 : precision == PRECISION_FP64 ? 8 : 4;
+}
+
+/* What a rank exchanges with: ranks of its row, or column, of the grid, and how many of these are on other
+ * hosts; the mean of all ranks. */
+struct peers {
+  double count, far;
+};
+
+/* Ranks of [first, first + count) that stand in that column. */
+static int in_column(int first, int count, int column, int cols) {
+  const int before = first - column + cols - 1;
+  return (before + count) / cols - before / cols;
+}
+
+static struct peers peers_of(struct grid grid, int local_size, int of_row) {
+  const int ranks = grid.rows * grid.cols;
+  double far = 0;
+  for (int r = 0; r < ranks; r++) {
+    const int host = r / local_size * local_size, end = (int)smaller(host + local_size, ranks),
+              row = r / grid.cols * grid.cols;
+    const int near = of_row ? (int)(smaller(end, row + grid.cols) - larger(host, row))
+                            : in_column(host, end - host, r % grid.cols, grid.cols);
+    far += (of_row ? grid.cols : grid.rows) - near;
+  }
+  return (struct peers){(of_row ? grid.cols : grid.rows) - 1, far / ranks};
+}
+
+static double link_seconds(const struct network_link *link, double bytes) {
+  return bytes > 0 ? link->start + bytes * link->byte : 0;
+}
+
+/* Of that many bytes to a rank, from its peers alike. */
+static double exchange_seconds(const struct network *network, struct peers peers, double bytes,
+                               const struct network_link *within) {
+  const double far = peers.count > 0 ? bytes * peers.far / peers.count : 0;
+  return fmax(link_seconds(within, peers.count > 0 ? bytes - far : 0), link_seconds(&network->between, far));
+}
+
+/* Of an arc of a sum that a rank computes. A processor's takes in proportion to its columns, beside its id:
+ * on a faster thread 3 M arcs of 8 to 128 columns took .27 to .6 of that. */
+static double arc_seconds(const struct grid_work *work, const struct grid_machine *machine, int64_t width,
+                          double rows) {
+  const struct cost_model *model = machine->model;
+  const int64_t narrowest = model->of_a_thread ? larger(width, 32) : width;
+  const struct cost_case c = {
+      .model = model, .precision = machine->precision, .width = narrowest, .weighted = work->weighted};
+  const struct cost_rates rates = cost_rates_of(&c, (int64_t)fmax(rows, 1));
+  const double arc = (rates.near + rates.far) / 2 * ((double)width / (double)narrowest);
+  if (!model->of_a_thread) return arc * 1e-12;
+  return (arc + (double)sizeof(int32_t) * model->result.byte) * 1e-12 / machine->threads;
+}
+
+/* Of `kernels` that pass so many bytes together. */
+static double pass_seconds(const struct grid_machine *machine, int kernels, double bytes) {
+  const struct cost_model *model = machine->model;
+  if (model->of_a_thread) return bytes * model->result.byte * 1e-12 / machine->threads;
+  return (kernels * model->pass.start + bytes * model->pass.byte) * 1e-12;
+}
+
+/* Columns that come to a rank: the mean of those that have a slice, which decide; of all, where ranks share
+ * what they wait for, the port of their host. */
+static double travelling(const struct grid_machine *machine, struct grid grid, int64_t width) {
+  const double all = (double)width / grid.cols, slice = (double)grid_slice(grid, width);
+  return machine->model->of_a_thread ? all : (double)width / ceil((double)width / slice);
+}
+
+static struct grid_seconds sum_seconds(const struct grid_work *work, const struct grid_machine *machine,
+                                       struct grid grid, int64_t width) {
+  const struct network *network = &machine->network;
+  const int ranks = grid.rows * grid.cols;
+  const double bytes = number_bytes(machine->precision), cols = travelling(machine, grid, width),
+               own = (double)work->nodes / ranks, part = own * grid.cols,
+               halo = part * grid_cost_halo(work->halo, ranks, grid.rows),
+               inner = 1 - work->cut * (1 - 1. / grid.rows) / (1 - 1. / ranks);
+  const double product = (double)work->arcs / grid.rows *
+                         arc_seconds(work, machine, grid_slice(grid, width), part + halo);
+  const double came = exchange_seconds(network, peers_of(grid, network->local_size, 0), halo * cols * bytes,
+                                       network->stored.byte > 0 ? &network->stored : &network->within);
+  const double hidden = machine->overlaps ? fmin(came, inner * product) - network->beside * came : 0;
+  struct grid_seconds seconds = {came, product + came - hidden};
+  if (grid.cols == 1) return seconds;
+  const double slices = exchange_seconds(network, peers_of(grid, network->local_size, 1),
+                                         own * (grid.cols - 1) * cols * bytes, &network->within);
+  seconds.exchange += 2 * slices;
+  seconds.all += 2 * slices + pass_seconds(machine, 2 * grid.cols + 1, PASSES * own * (double)width * bytes);
+  return seconds;
+}
+
+struct grid_seconds grid_cost(const struct grid_work *work, const struct grid_machine *machine,
+                              struct grid grid) {
+  if (work->sums == 0 || grid.rows * grid.cols == 1) return (struct grid_seconds){0};
+  const struct grid_seconds each = sum_seconds(work, machine, grid, work->width),
+                            topmost = sum_seconds(work, machine, grid, work->topmost);
+  const double others = (double)work->sums - 1;
+  return (struct grid_seconds){2 * (others * each.exchange + topmost.exchange),
+                               2 * (others * each.all + topmost.all)};
+}
+
+/* P and its transpose. */
+static int fits(const struct grid_work *work, const struct grid_machine *machine, struct grid grid) {
+  return grid.cols == 1 || 2 * work->arcs * (work->weighted ? 8 : 4) / grid.rows <= machine->memory / 4;
+}
+
+struct grid grid_cost_least(const struct grid_work *work, const struct grid_machine *machine, int ranks,
+                            struct grid *second) {
+  const struct grid parts = {ranks, 1};
+  const double by_parts = grid_cost(work, machine, parts).all;
+  struct grid best = parts;
+  double least = INFINITY;
+  for (int cols = 2; cols <= ranks; cols++) {
+    const struct grid grid = {ranks / cols, cols};
+    if (ranks % cols != 0 || !fits(work, machine, grid)) continue;
+    const double seconds = grid_cost(work, machine, grid).all;
+    if (seconds >= least) continue;
+    least = seconds;
+    best = grid;
+  }
+  const int takes_parts = !(least < (1 - MARGIN) * by_parts);
+  *second = takes_parts ? best : parts;
+  return takes_parts ? parts : best;
+}
