@@ -4,8 +4,9 @@
 
 #include "runtime/base/base.h"
 
-/* What another grid than P x 1 has to save, for predictions are not exact. */
-static const double MARGIN = .03;
+/* What another grid than P x 1 has to save: of those that were measured, slices take up to a seventh longer
+ * beside parts than predicted. */
+static const double MARGIN = .2;
 
 /* Own rows are read and written by each: slices packed, sums unpacked, the epilogue. */
 enum { PASSES = 6 };

@@ -54,8 +54,7 @@ int csr_cut(const struct csr *m, int64_t rows, int64_t cols, struct csr *to) {
   *to = (struct csr){.rows = rows, .cols = cols};
   TRY(memory_arrays("row offsets", ROOM(&to->start, rows + 1)));
 #pragma omp parallel for schedule(static)
-  for (int64_t v = 0; v < rows; v++)
-    to->start[v + 1] = entries_below(m, v, cols);
+  for (int64_t v = 0; v < rows; v++) to->start[v + 1] = entries_below(m, v, cols);
   for (int64_t v = 0; v < rows; v++) to->start[v + 1] += to->start[v];
   to->nnz = to->start[rows];
   TRY(memory_arrays("column indices", ROOM(&to->col, to->nnz)));

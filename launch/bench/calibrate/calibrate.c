@@ -176,6 +176,7 @@ int gnnbench_calibrate(struct bench *bench) {
   c.model.memory_bytes = (double)bench->device.memory;
   if (comm->size > 1) {
     TRY(calibrate_exchange(bench, &c.model));
+    if (comm->nodes == 1) TRY(calibrate_stores(bench, &c.model));
     return comm_agree(comm, comm->rank == 0 ? keep(path, &c.model) : OK);
   }
   TRY(find_constants(&c));
