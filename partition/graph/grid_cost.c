@@ -4,7 +4,7 @@
 
 #include "runtime/base/base.h"
 
-/* What another grid than P x 1 has to save: of those that were measured, slices take up to a seventh longer
+/* What another grid than P x 1 has to save: of those that were measured, slices take up to a sixth longer
  * beside parts than predicted. */
 static const double MARGIN = .2;
 
