@@ -64,10 +64,17 @@ static struct model_sums sums_of_attention(const struct config *config, int64_t 
   return (struct model_sums){.count = config->model.layers, .top = top};
 }
 
+/* Whether P itself is trained, so that no sum stays what it was. */
+static int trains_sums(const struct model_type *type, const struct config *config) {
+  if (type == &gin_model || type == &unigin_model) return config->model.learn_eps;
+  return type == &hgnn_model && config->model.edge_weights;
+}
+
 /* A layer has a sum of what its product leaves, which are the logits in the topmost one; the lowest may be
  * computed once. */
-static struct model_sums sums_of_layers(const struct config *config, int constant, int64_t classes) {
-  return (struct model_sums){.count = config->model.layers - constant,
+static struct model_sums sums_of_layers(const struct model_type *type, const struct config *config,
+                                        int constant, int64_t classes) {
+  return (struct model_sums){.count = config->model.layers - (constant && !trains_sums(type, config)),
                              .top = (double)classes / (double)config->model.hidden};
 }
 
@@ -86,7 +93,7 @@ struct model_sums model_type_sums(const struct model_type *type, const struct co
                            : attends(type)               ? sums_of_attention(config, classes)
                            : type == &sgc_model
                                ? (struct model_sums){.count = constant ? 0 : layers, .top = 1}
-                               : sums_of_layers(config, constant, classes);
+                               : sums_of_layers(type, config, constant, classes);
   sums.width = type == &appnp_model || type == &sgc_model ? classes : config->model.hidden;
   if (type == &gin_model) sums.top = 1;
   if (type == &gin_model || (norms && ends_in_product)) return sums;

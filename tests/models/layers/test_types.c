@@ -54,6 +54,13 @@ TEST(attention_sums_once_for_each_head) {
   check(sums_of("agnn", "model.layers = 4", 0), 2, 1, 3);
 }
 
+TEST(sums_that_are_trained_are_never_constant) {
+  check(sums_of("hgnn", "model.layers = 3\nmodel.hidden = 80", 1), 2, .5, 3);
+  check(sums_of("hgnn", "model.layers = 3\nmodel.hidden = 80\nmodel.edge_weights = true", 1), 3, .5, 4);
+  check(sums_of("unigin", "model.layers = 3\nmodel.hidden = 80\nmodel.learn_eps = true", 1), 3, .5, 4);
+  assert_int_equal(sums_of("gin", "model.layers = 3\nmodel.learn_eps = true", 1).count, 3);
+}
+
 TEST(hypergraphs_are_summed_as_graphs_are) {
   static const char *const types[] = {"hgnn", "unigin"};
   for (int i = 0; i < 2; i++) check(sums_of(types[i], "model.layers = 3\nmodel.hidden = 80", 0), 3, .5, 4);
