@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "kernels/ops/kernels.h"
+#include "partition/cut/partition_work.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/halo/halo_exchange.h"
 #include "partition/multilevel/multilevel.h"
@@ -174,6 +175,30 @@ TEST(a_kept_partition_is_read_again) {
   if (comm.rank == 0)
     assert_memory_equal(again.order, expansion.order, (size_t)expansion.nodes * sizeof *expansion.order);
   partition_free(&again);
+  close_hyper(0);
+}
+
+/* Hyperedges of the first vertices are summed far more often: parts share these, in place of all. */
+TEST(parts_share_the_work_of_an_epoch) {
+  uint8_t level[VERTICES + SHORT];
+  const struct row_work work = {level, {40, 2}};
+  struct partition plain = {0}, shared = {0};
+  struct graph block;
+  uint64_t hash;
+  open_hyper(0, PARTITION_METIS, ORDER_GIVEN);
+  for (int64_t v = 0; v < VERTICES; v++) level[v] = v >= VERTICES / comm.size;
+  for (int64_t e = 0; e < SHORT; e++) level[VERTICES + e] = e % VERTICES >= VERTICES / comm.size;
+  assert_ok(star_expansion_read_block(&comm, &dataset, &block));
+  assert_ok(star_expansion_hash(&comm, &dataset, &block, &hash));
+  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, &block, NULL, comm.size, NULL, &plain));
+  assert_ok(partition_measure_work(&comm, &block, VERTICES, &work, &plain));
+  assert_ok(
+      star_expansion_partition(&comm, &config, &dataset, hash, &block, &work, comm.size, NULL, &shared));
+  assert_true(shared.work_balance < 1.35);
+  if (comm.size == 8) assert_true(plain.work_balance > 2); /* fewer ranks share them anyhow */
+  partition_free(&plain);
+  partition_free(&shared);
+  graph_free(&block);
   close_hyper(0);
 }
 
