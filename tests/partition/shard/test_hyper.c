@@ -194,7 +194,7 @@ TEST(parts_share_the_work_of_an_epoch) {
   assert_ok(partition_measure_work(&comm, &block, VERTICES, &work, &plain));
   assert_ok(
       star_expansion_partition(&comm, &config, &dataset, hash, &block, &work, comm.size, NULL, &shared));
-  assert_true(shared.work_balance < 1.35);
+  assert_true(comm.size == 1 || (shared.work_balance >= 1 && shared.work_balance < 1.35));
   if (comm.size == 8) assert_true(plain.work_balance > 2); /* fewer ranks share them anyhow */
   partition_free(&plain);
   partition_free(&shared);
