@@ -224,7 +224,7 @@ static void add_training(struct job *job) {
       .owners = directory_bytes(&job->directory),
       .making = making_bytes(job),
       .made = job->comm.rank == 0 ? job->partition.memory : 0,
-      .building = shard_build_bytes(&job->shard, job->dataset.edges, job->comm.size)};
+      .building = shard_build_bytes(&job->shard)};
   footprint_add_training(&job->footprint, &job->trainer, &job->run, &stages);
 }
 

@@ -25,6 +25,16 @@ void id_map_free(struct id_map *map);
 /* Bytes of a map of so many ids. */
 int64_t id_map_bytes(int64_t most, int64_t count);
 
+/* Asks for what the number of an id is found in. */
+static inline void id_map_fetch(const struct id_map *map, int64_t id) {
+  if (!map->set.bit) {
+    __builtin_prefetch(&map->number[id]);
+    return;
+  }
+  __builtin_prefetch(&map->set.bit[id / 64]);
+  __builtin_prefetch(&map->set.before[id / 64]);
+}
+
 /* number[count] of ids that are all there. */
 static inline void id_map_list(const struct id_map *map, const int32_t *id, int64_t count, int32_t *number) {
   const int32_t *all = map->number;

@@ -91,13 +91,22 @@ static void divide_row(const struct arrival *a, int64_t v, const struct arrival_
   adj->degree[v] = sum_of(row);
 }
 
+/* As rows lie, in pieces, behind which they go. */
 static void divide(struct arrival *a, const struct arrival_scratch *scratch, struct adjacency *adj) {
+  const int64_t entries = adj->own_part.nnz + adj->halo_part.nnz,
+                piece = larger(a->own * arrival_piece() / larger(entries, 1), 1); /* rows */
   place_own(a, adj);
   place_halo(a, adj);
-#pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t v = 0; v < a->own; v++) {
-    const struct arrival_row row = arrival_row(a, v, scratch);
-    divide_row(a, v, &row, adj);
+  for (int64_t first = 0; first < a->own; first += piece) {
+    const int64_t end = smaller(first + piece, a->own);
+#pragma omp parallel for schedule(dynamic, 64)
+    for (int64_t i = first; i < end; i++) {
+      const int64_t v = arrival_lies(a, i);
+      if (i + 2 < a->own) arrival_fetch(a, arrival_lies(a, i + 2));
+      const struct arrival_row row = arrival_row(a, v, scratch);
+      divide_row(a, v, &row, adj);
+    }
+    arrival_leave(a, end);
   }
 }
 
@@ -111,6 +120,7 @@ static int split(struct comm *comm, struct arrival *a, const float *degree, stru
   if (code == OK) code = arrival_scratch_init(a, &scratch);
   TRY(comm_agree(comm, code));
   divide(a, &scratch, adj);
+  adj->making = arrival_most_bytes(a, adjacency_bytes(adj));
   if (degree) memcpy(adj->degree, degree, (size_t)a->own * sizeof *degree);
   return halo_swap(&adj->halo, comm, adj->degree, sizeof *adj->degree, adj->degree + a->own);
 }
@@ -121,6 +131,7 @@ int adjacency_init(struct comm *comm, const struct directory *directory, struct 
   struct arrival arrival = {.directory = directory,
                             .block = block,
                             .transposed = forward != NULL,
+                            .keeps_block = keep_block,
                             .own = directory->rows,
                             .weighted = block->weight != NULL};
   adj->loops = loops;

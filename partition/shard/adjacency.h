@@ -25,13 +25,14 @@ struct adjacency {
   struct halo halo;     /* the plan that fills the halo */
   uint8_t *has_halo;    /* [own] 1: the row has halo columns */
   float *self;          /* [own] weight of the stored self loop, NaN: none; NULL: none stored on any rank */
-  float *degree;        /* [own + halo rows of this direction] row sums of weights incl. stored self loops, of
-                           the forward adjacency in both directions */
+  int64_t making; /* bytes, the most that were there at a time while this was made, the block included */
+  float *degree;  /* [own + halo rows of this direction] row sums of weights incl. stored self loops, of
+                     the forward adjacency in both directions */
 };
 
 /* Collective. Sends the edges of this rank's block to the owners of their rows (of their columns when
  * `forward` is given: the transpose of that adjacency), to all ranks of their row of the grid, and divides
- * them. The block is freed as soon as it has been sent, unless keep_block. */
+ * them. The block goes as it is sent or divided, unless keep_block. */
 int adjacency_init(struct comm *comm, const struct directory *directory, struct graph *block, int keep_block,
                    enum self_loops loops, const struct adjacency *forward, struct adjacency *adjacency);
 void adjacency_free(struct adjacency *adjacency);

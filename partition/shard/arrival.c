@@ -95,22 +95,25 @@ static int find_rows(struct comm *comm, struct arrival *a) {
 /* Of rows that leave, and those of rows that stay in `start`. */
 static void count_rows(struct arrival *a) {
   const struct graph *block = a->block;
-  int64_t staying = 0;
+  int64_t staying = 0, entries = 0;
   if (a->transposed) {
     for (int64_t e = block->start[0]; e < block->start[block->rows]; e++)
       a->rows.leaving[index_of(a, block->col[e])]++;
     return;
   }
-#pragma omp parallel for schedule(static) reduction(+ : staying)
+#pragma omp parallel for schedule(static) reduction(+ : staying, entries)
   for (int64_t row = 0; row < block->rows; row++) {
     const int64_t node = block->first + row;
-    staying += stays(a, row);
-    if (stays(a, row))
-      a->start[own_row(a, node) + 1] = length_of(block, row);
-    else
+    if (!stays(a, row)) {
       a->rows.leaving[index_of(a, node)] = (int32_t)length_of(block, row);
+      continue;
+    }
+    a->start[own_row(a, node) + 1] = length_of(block, row);
+    staying++;
+    entries += length_of(block, row);
   }
   a->whole = staying == a->own;
+  a->memory.staying = entries;
 }
 
 static void find_runs(struct arrival *a) {
@@ -173,9 +176,36 @@ static int take_lengths(const void *records, int64_t count, void *context) {
   return OK;
 }
 
+int64_t arrival_piece(void) {
+  return row_shuffle_block / 16;
+}
+
+/* Entries [*from, end) of rows that lie in these arrays. */
+static void return_entries(int32_t *col, float *weight, int64_t *from, int64_t end) {
+  const int64_t bytes = (end - *from) * (int64_t)sizeof *col;
+  memory_return_part(col + *from, bytes);
+  if (weight) memory_return_part(weight + *from, bytes);
+  *from = end;
+}
+
+void arrival_leave(struct arrival *a, int64_t rows) {
+  const struct graph *block = a->block;
+  if (!a->whole)
+    return_entries(a->col, a->weight, &a->memory.rows, a->start[rows]);
+  else if (!a->keeps_block)
+    return_entries(block->col, block->weight, &a->memory.block, block->start[rows]);
+}
+
+/* What has been sent, as soon as it is much. */
+static void leave_block(struct arrival *a) {
+  if (a->keeps_block || a->next.edge - a->memory.block < arrival_piece()) return;
+  return_entries(a->block->col, a->block->weight, &a->memory.block, a->next.edge);
+}
+
 static int send_arcs(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
   const struct graph *block = a->block;
+  leave_block(a);
   for (; a->next.row < block->rows; a->next.row++) {
     if (stays(a, a->next.row)) a->next.edge = block->start[a->next.row + 1];
     for (; a->next.edge < block->start[a->next.row + 1]; a->next.edge++) {
@@ -210,12 +240,35 @@ static void copy_row(struct arrival *a, int64_t row) {
   if (a->weight) memcpy(a->weight + at, block->weight + first, (size_t)count * sizeof *a->weight);
 }
 
+static int64_t bytes_of(const struct arrival *a, int64_t entries) {
+  return entries * (int64_t)(sizeof *a->col + (a->weighted ? sizeof *a->weight : 0));
+}
+
+/* While rows come: the block goes as they do, behind those of its rows that stay. */
+static void count_receiving(struct arrival *a) {
+  const int64_t block = bytes_of(a, a->block->edges), came = bytes_of(a, a->start[a->own]),
+                first = block + bytes_of(a, a->memory.staying);
+  const int64_t round = smaller(row_shuffle_block, a->start[a->own] * (int64_t)sizeof(struct arc));
+  a->memory.most = larger(first, came + (a->keeps_block ? block : 0)) + 2 * round;
+}
+
+int64_t arrival_most_bytes(const struct arrival *a, int64_t made) {
+  const int64_t block = bytes_of(a, a->block->edges), came = a->whole ? block : bytes_of(a, a->start[a->own]),
+                piece = smaller(bytes_of(a, arrival_piece()), made),
+                ids = a->local.made ? id_map_bytes(a->directory->nodes, a->own) : 0,
+                rows = a->own * (int64_t)(sizeof *a->start + sizeof *a->in_halo + sizeof *a->has_loop);
+  const int scattered = a->whole && a->runs == 0;
+  const int64_t dividing = a->keeps_block || scattered ? block + made : larger(came, made) + piece;
+  return rows + ids + larger(a->memory.most, dividing);
+}
+
 static int lay_out(struct arrival *a) {
   a->next.row = a->next.edge = 0;
   if (a->whole) return OK;
   for (int64_t v = 0; v < a->own; v++) a->start[v + 1] += a->start[v];
   TRY(memory_arrays("edges of own rows", ROOM(&a->col, a->start[a->own])));
   if (a->block->weight) TRY(memory_arrays("edge weights", ROOM(&a->weight, a->start[a->own])));
+  count_receiving(a);
 #pragma omp parallel for schedule(dynamic, 256)
   for (int64_t row = 0; row < a->block->rows; row++)
     if (stays(a, row)) copy_row(a, row);

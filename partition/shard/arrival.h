@@ -22,7 +22,7 @@ struct arrival_rows {
 struct arrival {
   const struct directory *directory;
   const struct graph *block;
-  int transposed, weighted;
+  int transposed, weighted, keeps_block; /* the block is read once more */
   int64_t own; /* nodes of this rank's row of the grid, all ranks of which hold their rows */
   int whole;   /* all own rows lie in the block: they are taken from there */
   int64_t run[ARRIVAL_RUNS + 1]; /* where global ids begin to ascend, as a level's do; then own */
@@ -40,6 +40,11 @@ struct arrival {
     int64_t row, edge; /* of `rows`, or of the block */
     int copies;        /* how many ranks of its row of the grid have got it */
   } next;              /* to send */
+  struct {
+    int64_t block, rows; /* entries of the block, and of `col`: those before have gone back to the system */
+    int64_t staying;     /* entries of the block in own rows */
+    int64_t most;        /* bytes of entries while rows came */
+  } memory;
 };
 
 /* Entries of a row, by global ids or by local ones. */
@@ -50,10 +55,19 @@ struct arrival_row {
 };
 
 /* Collective. Brings this rank's rows here, numbers the halo and counts its entries; the caller has set
- * directory, block, transposed and own. The block is needed further on if they are `whole`. */
+ * directory, block, transposed, weighted, keeps_block and own. The block is needed further on if they are
+ * `whole`. */
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo);
 /* An own row as it came, by global ids. */
 struct arrival_row arrival_find(const struct arrival *a, int64_t v);
+/* So many entries, 16 MiB of columns, go back to the system at a time. */
+int64_t arrival_piece(void);
+/* The first own rows in the order in which they lie are not needed any more: the memory of their entries goes
+ * back to the system, so that what is made of them does not lie beside all. */
+void arrival_leave(struct arrival *a, int64_t rows);
+/* The most bytes that are there at a time, from the block to `made` of what own rows become. Where the order
+ * of rows is no few runs, what they become is touched all over from the beginning. */
+int64_t arrival_most_bytes(const struct arrival *a, int64_t made);
 void arrival_free(struct arrival *a);
 
 #endif

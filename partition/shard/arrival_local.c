@@ -31,20 +31,18 @@ static void sort_entries(const struct arrival_row *row, const struct arrival_scr
 }
 
 /* A row whose global ids ascend has local ids that do so in each run: run by run, the halo last, they need no
- * sorting. */
+ * sorting. Every entry is written where the next one of the run goes, so that no branch depends on it. */
 static struct arrival_row sort_row(const struct arrival *a, const struct arrival_row *row,
                                    const struct arrival_scratch *s) {
-  int64_t at[ARRIVAL_RUNS + 1] = {0}; /* where the next entry of each run goes */
-  for (int run = 1; run <= a->runs; run++) {
-    const int32_t end = (int32_t)a->run[run];
-    for (int64_t i = 0; i < row->count; i++) at[run] += row->col[i] < end;
-  }
-  for (int64_t i = 0; i < row->count; i++) {
-    int run = 0;
-    for (int r = 1; r <= a->runs; r++) run += row->col[i] >= a->run[r];
-    s->col[at[run]] = row->col[i];
-    if (row->weight) s->weight[at[run]] = row->weight[i];
-    at[run]++;
+  int64_t at = 0;
+  for (int run = 0; run <= a->runs && at < row->count; run++) {
+    const int32_t first = run == 0 ? 0 : (int32_t)a->run[run],
+                  last = run == a->runs ? INT32_MAX : (int32_t)a->run[run + 1] - 1;
+    for (int64_t i = 0; i < row->count; i++) {
+      s->col[at] = row->col[i];
+      if (row->weight) s->weight[at] = row->weight[i];
+      at += (row->col[i] >= first) & (row->col[i] <= last);
+    }
   }
   if (!ascends(s->col, row->count)) sort_entries(row, s);
   return (struct arrival_row){row->count, s->col, row->weight ? s->weight : NULL};
@@ -55,8 +53,23 @@ static int is_in_order(const struct arrival *a) {
   return a->whole && a->runs == 1 && a->own == a->block->nodes;
 }
 
+int64_t arrival_lies(const struct arrival *a, int64_t i) {
+  return a->whole ? id_map_at(&a->local, a->block->first + i) : i;
+}
+
+void arrival_fetch(const struct arrival *a, int64_t v) {
+  if (is_in_order(a)) return;
+  const struct arrival_row row = arrival_find(a, v);
+  for (int64_t i = 0; i < row.count; i++) id_map_fetch(&a->local, row.col[i]);
+}
+
+/* An entry more than the longest row has: what is written behind the last one. */
+static int64_t room_of_row(const struct arrival *a) {
+  return a->longest + 1;
+}
+
 struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch) {
-  const int64_t at = omp_get_thread_num() * a->longest;
+  const int64_t at = omp_get_thread_num() * room_of_row(a);
   const struct arrival_scratch s = {scratch->local + at, scratch->col + at, scratch->weight + at,
                                     scratch->entry + at};
   struct arrival_row row = arrival_find(a, v);
@@ -67,7 +80,7 @@ struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct 
 }
 
 int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *s) {
-  const int64_t room = omp_get_max_threads() * a->longest;
+  const int64_t room = omp_get_max_threads() * room_of_row(a);
   return memory_arrays("a row for each thread", ROOM(&s->local, room), ROOM(&s->col, room),
                        ROOM(&s->weight, room), ROOM(&s->entry, room));
 }

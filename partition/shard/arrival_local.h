@@ -4,7 +4,7 @@
 
 #include "partition/shard/arrival.h"
 
-/* Room for a row of each thread, which is the longest one. */
+/* Room for a row of each thread, be it the longest one. */
 struct arrival_scratch {
   int32_t *local, *col;
   float *weight;
@@ -14,6 +14,10 @@ struct arrival_scratch {
 /* Errors: FAILED when memory is short. Freed by arrival_scratch_free. */
 int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *scratch);
 void arrival_scratch_free(struct arrival_scratch *scratch);
+/* The own row that lies i-th where rows have arrived. */
+int64_t arrival_lies(const struct arrival *a, int64_t i);
+/* Asks for what arrival_row() will look up of that own row: a row or two later it lies in the cache. */
+void arrival_fetch(const struct arrival *a, int64_t v);
 /* An own row, in this thread's room or where it lies. */
 struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch);
 

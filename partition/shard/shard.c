@@ -59,21 +59,11 @@ int64_t shard_bytes(const struct shard *shard) {
   return bytes;
 }
 
-/* What arrives of the graph (struct arrival) beside the block it comes from, then beside what it becomes. */
-static int64_t adjacency_build_bytes(const struct shard *shard, int64_t edges, int ranks) {
-  const struct adjacency *in = &shard->in;
-  int64_t nodes = shard->global_nodes, rows = in->own_part.rows, nnz = in->own_part.nnz + in->halo_part.nnz;
-  int64_t edge = in->own_part.weight ? 8 : 4;
-  int64_t block = edges / ranks * edge + nodes / ranks * (int64_t)(sizeof(int64_t) + 2 * sizeof(int32_t));
-  int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out) +
-                    id_map_bytes(nodes, rows + larger(in->halo.rows, shard->out.halo.rows));
-  int64_t rounds = 2 * smaller(DATASET_BLOCK, nnz * 12);
-  return nnz * edge + rows * 16 + larger(block + rounds, divided);
-}
-
-int64_t shard_build_bytes(const struct shard *shard, int64_t edges, int ranks) {
-  int64_t features = shard->feature ? shard->own * shard->features * (int64_t)sizeof *shard->feature
-                                    : csr_bytes(&shard->feature_rows);
-  int64_t data = shard_bytes(shard) + 2 * smaller(DATASET_BLOCK, features); /* own rows and two blocks */
-  return larger(adjacency_build_bytes(shard, edges, ranks), data);
+int64_t shard_build_bytes(const struct shard *shard) {
+  const int64_t features = shard->feature ? shard->own * shard->features * (int64_t)sizeof *shard->feature
+                                          : csr_bytes(&shard->feature_rows);
+  const int64_t data = shard_bytes(shard) +
+                       2 * smaller(DATASET_BLOCK, features); /* own rows and two blocks */
+  const int64_t out = shard->directed ? adjacency_bytes(&shard->in) + shard->out.making : 0;
+  return larger(larger(shard->in.making, out), data);
 }

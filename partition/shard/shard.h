@@ -67,9 +67,8 @@ int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *sh
 
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);
-/* Bytes at the peak of building the shard on `ranks` ranks, its graph, which has so many arcs in all,
- * included, the directory not. */
-int64_t shard_build_bytes(const struct shard *shard, int64_t edges, int ranks);
+/* Bytes at the peak of building the shard, the rank's block of the graph included, the directory not. */
+int64_t shard_build_bytes(const struct shard *shard);
 
 /* Collective. Rows of own nodes (row_bytes each, in local order) to rank 0 in the dataset's order: rank 0
  * calls sink(first, count, rows, context) for consecutive blocks. */

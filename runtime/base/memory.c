@@ -27,13 +27,33 @@ int64_t memory_total(void) {
   return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
+enum { LARGE_PAGE = 2 << 20 };
+
+/* The first large page within so many bytes, and the bytes that these pages have. */
+static char *large_pages(void *data, int64_t bytes, int64_t *whole) {
+  const uintptr_t first = ((uintptr_t)data + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE,
+                  end = ((uintptr_t)data + (uintptr_t)bytes) / LARGE_PAGE * LARGE_PAGE;
+  *whole = first < end ? (int64_t)(end - first) : 0;
+  return (char *)first;
+}
+
 /* Asks for pages of 2 MiB, where the system leaves that to programs: arrays are filled and freed faster, and
  * entries found faster that lie anywhere. */
 static void ask_for_large_pages(void *data, int64_t bytes) {
-  enum { PAGE = 2 << 20 };
-  const uintptr_t first = ((uintptr_t)data + PAGE - 1) / PAGE * PAGE,
-                  end = ((uintptr_t)data + (uintptr_t)bytes) / PAGE * PAGE;
-  if (bytes >= 8 * (int64_t)PAGE) madvise((void *)first, end - first, MADV_HUGEPAGE);
+  int64_t whole;
+  char *first = large_pages(data, bytes, &whole);
+  if (bytes >= 8 * (int64_t)LARGE_PAGE) madvise(first, (size_t)whole, MADV_HUGEPAGE);
+}
+
+void memory_return_part(void *data, int64_t bytes) {
+  int64_t whole;
+  char *begin = data, *first = large_pages(data, bytes, &whole);
+  if (whole == 0 || madvise(first, (size_t)whole, MADV_DONTNEED) != 0) {
+    memset(begin, 0, (size_t)bytes);
+    return;
+  }
+  memset(begin, 0, (size_t)(first - begin));
+  memset(first + whole, 0, (size_t)(begin + bytes - first - whole));
 }
 
 int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what) {

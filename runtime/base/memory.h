@@ -62,6 +62,10 @@ int64_t memory_peak(void);
  * as HDF5's of a chunk, are used again with the pages that they have. */
 void memory_return_large(void);
 
+/* Gives the large pages (2 MiB) within `bytes` of a block of memory_alloc back to the system. All of the
+ * bytes are zero then; the block is freed as ever. */
+void memory_return_part(void *data, int64_t bytes);
+
 /* What was freed and kept goes back now. */
 void memory_return_freed(void);
 

@@ -50,7 +50,15 @@ holds "${peak:-0} > 0 && $most > 1.5 * $peak" "MiB with METIS and with what it l
 # Ranks of unequal load: what one of them needs beyond training, another need not.
 awk 'BEGIN {srand(1); for (i = 0; i < 20000; i++) print i, (i + 1) % 20000
             for (i = 0; i < 200000; i++) print int(10000 * rand()), int(10000 * rand())}' >edges.txt
-works gnndata import edgelist edges.txt uneven.h5 --undirected --drop-self-loops --features random:8 \
+works gnndata import edgelist edges.txt uneven.h5 --drop-self-loops --features random:8 \
   --labels random:4 --split per-class:20,30
 must_run 2 run.toml --set dataset.path=uneven.h5 --set model.hidden=2 --verbose
 says 'building the shard, beyond that'
+
+# Entries go back to the system as they are divided: no second copy of them, however rows are numbered.
+works gnndata synth dense.h5 --nodes 300000 --degree 100 --features 4 --classes 4 --train 0.01
+for rows in needed all; do
+  must_run 1 run.toml --set dataset.path=dense.h5 --set model.hidden=2 --set model.norm=none --set "runtime.rows=$rows" --verbose
+  compare "$rows rows" out.txt 1.1
+  lacks 'building the shard, beyond that' out.txt
+done

@@ -160,7 +160,7 @@ static void compare_halo(const struct scene *s, struct adjacency *adj) {
   free(tail);
 }
 
-TEST(a_level_has_the_arcs_between_its_rows_and_the_next) {
+TEST_ALSO_IN_BLOCKS(a_level_has_the_arcs_between_its_rows_and_the_next, 1024) {
   const struct random_graph graphs[] = {
       {.nodes = 90, .density = .012, .seed = 3},
       {.nodes = 90, .density = .02, .directed = 1, .weighted = 1, .seed = 4},
