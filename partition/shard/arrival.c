@@ -177,7 +177,7 @@ static int take_lengths(const void *records, int64_t count, void *context) {
 }
 
 int64_t arrival_piece(void) {
-  return row_shuffle_block / 16;
+  return row_shuffle_block / 8;
 }
 
 /* Entries [*from, end) of rows that lie in these arrays. */

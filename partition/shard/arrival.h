@@ -60,7 +60,7 @@ struct arrival_row {
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo);
 /* An own row as it came, by global ids. */
 struct arrival_row arrival_find(const struct arrival *a, int64_t v);
-/* So many entries, 16 MiB of columns, go back to the system at a time. */
+/* So many entries, 32 MiB of columns, go back to the system at a time. */
 int64_t arrival_piece(void);
 /* The first own rows in the order in which they lie are not needed any more: the memory of their entries goes
  * back to the system, so that what is made of them does not lie beside all. */
