@@ -52,7 +52,7 @@ static int tiers(void *of, const struct option *known, char *text) {
     options->sparse.tiers = (enum layout_tiers)i;
     return OK;
   }
-  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows, selector, csr", known->name, text);
+  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows, selector, csr, vectors", known->name, text);
 }
 
 static int setting(void *of, const struct option *known, char *text) {
@@ -91,9 +91,9 @@ static const struct option table[] = {
     {"width", "W,...", "columns of the dense matrix (32,64,128,256)", OPTION_READ, 0, 1, 1 << 20, widths, BENCH_HYPER, NULL},
     {"nodes", "N", "rows (100000)", OPTION_WHOLE, AT(nodes), 1, INT32_MAX, NULL, OF_KERNELS & ~BENCH_HYPER, NULL},
     {"degree", "D", "neighbours of a row (20)", OPTION_WHOLE, AT(degree), 0, 1 << 20, NULL, OF_GRAPHS, NULL},
-    {"layout", "auto|gather|tiles|windows|selector|csr", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
+    {"layout", "auto|gather|tiles|windows|selector|csr|vectors", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
     {"all", NULL, "each graph, width and precision by every tier alone and as chosen", OPTION_FLAG, AT(sparse.all), 0, 0, NULL, BENCH_SPMM, NULL},
-    {"ablate", NULL, "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends, GE-SpMM's two", OPTION_FLAG, AT(sparse.ablate), 0, 0, NULL, BENCH_SPMM, NULL},
+    {"ablate", NULL, "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends, GE-SpMM's two, Libra's threshold", OPTION_FLAG, AT(sparse.ablate), 0, 0, NULL, BENCH_SPMM, NULL},
     {"graph", "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, cliques, small ones as hubs-300k-16 (even, near or hubs; 10k, 30k, 100k,\n                         300k or 1m arcs; degree 4, 16 or 64), or datasets (all made ones)", OPTION_READ, 0, 0, 0, graphs, BENCH_SPMM, NULL},
     {"out", "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone", OPTION_TEXT, AT(out), 0, 0, NULL, BENCH_CALIBRATE, NULL},
     {"weighted", NULL, "arcs that have no weights are given some", OPTION_FLAG, AT(sparse.weighted), 0, 0, NULL, BENCH_SPMM, NULL},
@@ -128,7 +128,7 @@ static const char *const notes[] = {
         "the other library. Then a line a precision: how far auto is above the fastest tier, and in how many cases\n"
         "within 3%, above 10%; and how far off predictions are.\n"
         "--ablate: ms with a technique, ms without it, and their ratio. Of csr, plain compressed rows: with and without\n"
-        "GE-SpMM's caching of ids in shared memory (CRC) and its 2 or 4 groups of 32 columns a warp (CWM), beside auto.\n",
+        "GE-SpMM's caching of ids in shared memory (CRC) and its 2 or 4 groups of 32 columns a warp (CWM), beside auto. Of vectors: each threshold, beside auto.\n",
     [BENCH_CALIBRATE] =
         "Times products of the made graphs of spmm --all by each tier and fits the constants of the cost model to them\n"
         "by least squares; those of tiles and of arcs with weights come from made matrices of known density, those of\n"

@@ -85,7 +85,7 @@ gatv2)
 max) for extreme in max min; do repeats $extreme --set model.type=sage --set model.aggregator=$extreme; done ;;
 weighted)
   make_weighted
-  for tier in tiles windows selector csr; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
+  for tier in tiles windows selector csr vectors; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
   ;;
 graphs)
   make_graphs
@@ -97,7 +97,7 @@ graphs)
   ;;
 hgnn)
   agrees hgnn "${hyper[@]}" --set model.type=hgnn
-  agrees hgnn.csr "${hyper[@]}" --set model.type=hgnn --set runtime.layout=csr
+  for tier in csr vectors; do agrees hgnn.$tier "${hyper[@]}" --set model.type=hgnn --set runtime.layout=$tier; done
   ;;
 weights) agrees weights "${hyper[@]}" --set model.type=hgnn --set model.edge_weights=true ;;
 unigin) agrees unigin "${hyper[@]}" --set model.type=unigin --set model.layers=2 --set train.lr=0.0005 ;;

@@ -116,7 +116,7 @@ below 1e-5 error
   fail "a choice of tiers on a device that has one"
 prints '^fp32: auto above the fastest tier by 0\.0% at most, above the gather by 0\.0%;' spmm --all --graph made.h5 --reps 1 --threads 2
 gnnbench spmm --ablate --graph made.h5 --width 16 --reps 1 --threads 2 --json >out.txt
-for technique in tiles condensed sorted 'order as given' 'order found' fused csr 'csr, CRC, CWM 4'; do
+for technique in tiles condensed sorted 'order as given' 'order found' fused csr 'csr, CRC, CWM 4' 'vectors 1' 'vectors 8'; do
   grep -q "\"technique\": \"[^\"]*$technique" out.txt || fail "no row for $technique"
 done
 
