@@ -52,7 +52,8 @@ static int tiers(void *of, const struct option *known, char *text) {
     options->sparse.tiers = (enum layout_tiers)i;
     return OK;
   }
-  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows, selector, csr, vectors", known->name, text);
+  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows, selector, csr, vectors", known->name,
+       text);
 }
 
 static int setting(void *of, const struct option *known, char *text) {

@@ -2,7 +2,11 @@
 #ifndef KERNELS_CUDA_LAYOUT_CONDENSED_BATCH_CUH
 #define KERNELS_CUDA_LAYOUT_CONDENSED_BATCH_CUH
 
-#include "kernels/cuda/layout/condensed_build.h"
+#include "kernels/cuda/common/cuda.h"
+#include "kernels/cuda/layout/condensed_arrays.h"
+extern "C" {
+#include "kernels/format/condensed.h"
+}
 
 constexpr int THREADS = 128, WARPS = THREADS / 32;
 

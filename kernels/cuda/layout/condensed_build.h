@@ -5,6 +5,7 @@
 #define KERNELS_CUDA_LAYOUT_CONDENSED_BUILD_H
 
 #include "kernels/cuda/common/cuda.h"
+#include "kernels/cuda/layout/condensed_arrays.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,17 +47,6 @@ void cuda_condensed_build_close(struct kernels *k, struct condensed_build *build
  * columns and weights. */
 int cuda_condensed_build_measure(struct kernels *k, struct condensed_build *build,
                                  struct condensed *condensed, struct csr *rest);
-
-/* Where blocks and the rest go, on the device; bits are zeros before. first, value and rest_value: of
- * weighted matrices alone. */
-struct condensed_arrays {
-  int32_t *col;
-  uint8_t *bits;
-  int64_t *first;
-  float *value;
-  int32_t *rest_col;
-  float *rest_value;
-};
 
 /* Behind measure. */
 int cuda_condensed_build_fill(struct kernels *k, struct condensed_build *build,

@@ -1,10 +1,11 @@
 /* Column vectors times X as the transposed product, so that windows of 8 rows fill tensor cores (FlashSparse,
- * Shi et al., PPoPP 2025; which vectors come here: Libra, Shi et al., 2025), in registers alone. The rows of X that a block's columns name are the A operand of mma (16 columns of X
- * by 8 of these rows), the bits of the block the B operand (8 by 8). Thread (g, q) = (lane / 4, lane % 4)
- * reads WIDE neighbouring columns, from WIDE g on, of the two rows that the block's columns 2q and 2q + 1
- * name: whole lines for the warp. Product j has its numbers 2j and 2j + 1: rows n and n + 8 of A are columns
- * WIDE n + 2j and WIDE n + 2j + 1 of the panel. So the thread's sums are those of rows 2q and 2q + 1 of the
- * window, in the columns that it has read. */
+ * Shi et al., PPoPP 2025; which vectors come here: Libra, Shi et al., 2025), in registers alone. The rows of
+ * X that a block's columns name are the A operand of mma (16 columns of X by 8 of these rows), the bits of
+ * the block the B operand (8 by 8). Thread (g, q) = (lane / 4, lane % 4) reads WIDE neighbouring columns,
+ * from WIDE g on, of the two rows that the block's columns 2q and 2q + 1 name: whole lines for the warp.
+ * Product j has its numbers 2j and 2j + 1: rows n and n + 8 of A are columns WIDE n + 2j and WIDE n + 2j + 1
+ * of the panel. So the thread's sums are those of rows 2q and 2q + 1 of the window, in the columns that it
+ * has read. */
 #include "kernels/cuda/layout/condensed_multiply.cuh"
 
 struct vector_block {
