@@ -84,6 +84,7 @@ for precision in fp32 fp64; do
 done
 prints 'scratch 0.0 MiB' hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1
 refuses '--graph goes with --all or --ablate' spmm --graph arxiv-like --device cpu
+refuses '--threshold goes with --layout vectors' spmm --threshold 2 --layout windows --device cpu
 for option in 'spmm --nodes' 'attention --degree' 'hyper --hyperedges' 'hyper --incidences' 'exchange --rows'; do
   refuses "${option#* } would be passed over beside --dataset; one of them is allowed" $option 9 --dataset made.h5
 done
