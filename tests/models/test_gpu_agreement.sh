@@ -83,7 +83,7 @@ sage=(--set model.type=sage --set train.lr=0.002)
 # Plain rows, whose norm and loss come behind them.
 csr=(--set runtime.layout=csr --set model.norm=layer --set model.residual=false --set train.lr=0.003)
 # Column vectors beside a gather of the rest, in both parts of the halo.
-vectors=(--set runtime.layout=vectors --set runtime.vector_threshold=2)
+vectors=(--set runtime.layout=vectors --set runtime.vector_threshold=2 --set train.lr=0.003)
 models() { # NAME...
   for model in "$@"; do
     declare -n settings=$model

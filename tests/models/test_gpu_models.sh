@@ -1,5 +1,5 @@
 # test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max and min pooling, SGC, APPNP, GATv2, GCN on a weighted graph by tiles, by
-# condensed windows and by plain rows, classes of graphs, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves
+# condensed windows, column vectors and plain rows, classes of graphs, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves
 # within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final loss within 1%; equal bits when repeated and
 # when replayed in place of queued. (The maximum of two values that are equal but for rounding may be either: such
 # pooling is held to its own bits alone.)
