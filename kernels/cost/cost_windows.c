@@ -28,6 +28,17 @@ struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, con
                               .start = cost_rows_start(c)};
 }
 
+struct window_rule cost_vectors_rule(const struct cost_case *c, int64_t cols, const struct choice *choice,
+                                     int64_t threshold) {
+  const double share = (double)VECTOR_ROWS / CONDENSED_ROWS;
+  struct window_rule rule = cost_window_rule(c, cols, choice);
+  rule.block *= share;
+  rule.window *= share;
+  rule.chain *= share;
+  rule.vectors = threshold;
+  return rule;
+}
+
 /* The regression's weights at the widths of the tables of rates, of bf16 and of floats. */
 static const double selector_bias[][COST_WIDTHS] = {{9.49, 18.5, 11.4, 11.4, 11.4},
                                                     {5.05, 10.6, 6.01, 10.5, 10.5}};
@@ -100,8 +111,10 @@ double cost_windows_seconds(const struct window_rule *rule, int64_t windows, int
 
 double cost_product_seconds(const struct cost_case *c, const struct density *density, int64_t least,
                             const struct window_choice *windows) {
-  struct choice choice = cost_divided(c, density, least);
-  struct window_rule rule = cost_window_rule(c, density->cols, &choice);
+  const struct choice choice = cost_divided(c, density, least);
+  const struct window_rule rule = windows->vectors > 0
+                                      ? cost_vectors_rule(c, density->cols, &choice, windows->vectors)
+                                      : cost_window_rule(c, density->cols, &choice);
   return choice.seconds + cost_windows_seconds(&rule, windows->windows, windows->blocks, windows->arcs);
 }
 

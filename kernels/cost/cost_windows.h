@@ -4,7 +4,10 @@
  * A condensed window fetches a row of X once for each of its distinct columns, blocks of sixteen at a time;
  * the gather once for each arc, those that follow the first from the caches. Columns that the gather fetches
  * from afar are fetched from afar by both, so that a rule is about near arcs alone, of which it knows the
- * share. */
+ * share.
+ *
+ * Column vectors (runtime.layout = "vectors") are taken one by one, in windows of 8 rows, each that has
+ * entries enough. No price decides that; what they take is foreseen from the prices of windows. */
 #ifndef KERNELS_COST_COST_WINDOWS_H
 #define KERNELS_COST_COST_WINDOWS_H
 
@@ -22,6 +25,9 @@ struct window_rule {
    * is condensed, c its distinct columns in thousands and at most 1; prices are as above. */
   int learned;
   double bias, sparsity, columns;
+  /* Not 0: windows have VECTOR_ROWS rows, and of each the columns with so many arcs are taken; blocks are of
+   * VECTOR_ROWS of these. */
+  int64_t vectors;
 };
 
 /* The rule of a product with X of `cols` rows for the arcs that `choice` gathers: those of them that are near
@@ -32,11 +38,21 @@ struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, con
  * fitted to which of the two was faster on an H100, for windows of known sparsity and columns. */
 struct window_rule cost_selector_rule(const struct cost_case *c, int64_t cols, const struct choice *choice);
 
+/* Column vectors of at least `threshold` arcs. Prices are halves of those of windows, not measured: a block
+ * has half the columns, and a window half the rows. */
+struct window_rule cost_vectors_rule(const struct cost_case *c, int64_t cols, const struct choice *choice,
+                                     int64_t threshold);
+
 /* The rule that takes every window that has an arc. */
 extern const struct window_rule window_rule_all;
 
 static inline int64_t blocks_of_columns(int64_t columns) {
   return (columns + CONDENSED_COLS - 1) / CONDENSED_COLS;
+}
+
+/* Rows of the windows that it is about, and columns of their blocks. */
+static inline int window_side(const struct window_rule *rule) {
+  return rule->vectors > 0 ? (int)VECTOR_ROWS : (int)CONDENSED_ROWS;
 }
 
 /* What a rule says of a window. */
@@ -58,6 +74,7 @@ void condensing_multiply(struct condensing *condensing, int64_t factor);
 struct window_choice {
   int64_t windows, blocks, arcs, columns;
   double seconds;
+  int64_t vectors; /* not 0: column vectors of so many arcs and more */
 };
 
 /* What taking these costs against the gather. */

@@ -1,5 +1,7 @@
 #include "kernels/format/condensed.h"
 
+#include <math.h>
+
 #include "kernels/format/tiles.h"
 #include "runtime/base/base.h"
 
@@ -12,6 +14,9 @@ struct collector {
   int32_t *cell; /* [segments] entries of the cells of 128 rows */
   int64_t cells;
   struct condensing condensing;
+  int32_t *times; /* [cols] of vectors: entries of each column, zeros between windows */
+  int64_t arcs;   /* that were looked at for vectors */
+  struct window_choice taken;
 };
 
 struct count {
@@ -19,19 +24,23 @@ struct count {
   int threads;
   int64_t windows; /* what a thread takes at a time */
   int64_t least, every;
-  struct condensing *condensing;
+  struct condensing *condensing; /* of whole windows, or */
+  struct window_choice *taken;   /* of vectors of so many entries */
+  int64_t threshold;
+  int64_t arcs;
 };
 
-static int collector_init(int64_t cols, struct collector *c) {
-  int64_t words = cols / 64 + 1;
+static int collector_init(const struct count *count, struct collector *c) {
+  int64_t cols = count->m->cols, words = cols / 64 + 1;
   c->word_words = words / 64 + 1;
   c->cells = cols / TILE_COLS + 1;
   return memory_arrays("columns of a window", ROOM(&c->there, words), ROOM(&c->words, c->word_words),
-                       ROOM(&c->list, cols + 1), ROOM(&c->cell, c->cells));
+                       ROOM(&c->list, cols + 1), ROOM(&c->cell, c->cells),
+                       ROOM(&c->times, count->taken ? cols + 1 : 1));
 }
 
 static void collector_free(struct collector *c) {
-  free_all(c->there, c->words, c->list, c->cell);
+  free_all(c->there, c->words, c->list, c->cell, c->times);
 }
 
 static void insert(struct collector *c, int32_t col) {
@@ -61,6 +70,28 @@ static int64_t window_end(const struct csr *m, int64_t w) {
   return smaller((w + 1) * CONDENSED_ROWS, m->rows);
 }
 
+/* Columns of rows [first, end), a window of vectors, that have entries enough. */
+static void count_vectors(const struct count *count, int64_t first, int64_t end, struct collector *c) {
+  const struct csr *m = count->m;
+  int64_t taken = 0, arcs = 0;
+  for (int64_t e = m->start[first]; e < m->start[end]; e++) {
+    insert(c, m->col[e]);
+    c->times[m->col[e]]++;
+  }
+  int64_t columns = drain(c);
+  for (int64_t i = 0; i < columns; i++) {
+    int32_t *times = &c->times[c->list[i]];
+    taken += *times >= count->threshold;
+    arcs += *times >= count->threshold ? *times : 0;
+    *times = 0;
+  }
+  c->arcs += m->start[end] - m->start[first];
+  c->taken.windows += taken > 0;
+  c->taken.columns += taken;
+  c->taken.blocks += blocks_of_side(taken, VECTOR_ROWS);
+  c->taken.arcs += arcs;
+}
+
 /* Entries of a 16-row window that are in no tile, and their columns. */
 static void count_window(const struct count *count, int64_t w, struct collector *c) {
   const struct csr *m = count->m;
@@ -83,6 +114,9 @@ static void count_rows(const struct count *count, int64_t at, struct collector *
   const struct csr *m = count->m;
   int64_t tall = at * count->every, first = tall * TILE_ROWS, end = smaller(first + TILE_ROWS, m->rows);
   int64_t windows = (m->rows + CONDENSED_ROWS - 1) / CONDENSED_ROWS;
+  for (int64_t v = first; v < end && count->taken; v += VECTOR_ROWS)
+    count_vectors(count, v, smaller(v + VECTOR_ROWS, end), c);
+  if (count->taken) return;
   if (count->least <= TILE_CELLS) {
     memset(c->cell, 0, (size_t)c->cells * sizeof *c->cell);
     for (int64_t e = m->start[first]; e < m->start[end]; e++) c->cell[m->col[e] / TILE_COLS]++;
@@ -90,13 +124,23 @@ static void count_rows(const struct count *count, int64_t at, struct collector *
   for (int64_t w = tall * HEIGHT; w < smaller((tall + 1) * HEIGHT, windows); w++) count_window(count, w, c);
 }
 
+static void add_taken(struct count *count, const struct collector *c) {
+  if (count->condensing) condensing_add(count->condensing, &c->condensing);
+  if (!count->taken) return;
+  count->arcs += c->arcs;
+  count->taken->windows += c->taken.windows;
+  count->taken->columns += c->taken.columns;
+  count->taken->blocks += c->taken.blocks;
+  count->taken->arcs += c->taken.arcs;
+}
+
 /* Windows are independent of each other. */
-static int count_all(const struct count *count) {
+static int count_all(struct count *count) {
   int code = OK;
 #pragma omp parallel num_threads(count->threads)
   {
     struct collector c = {0};
-    int mine = collector_init(count->m->cols, &c);
+    int mine = collector_init(count, &c);
     if (mine != OK) {
 #pragma omp atomic write
       code = mine;
@@ -106,7 +150,7 @@ static int count_all(const struct count *count) {
       if (mine == OK) count_rows(count, w, &c);
     }
 #pragma omp critical
-    condensing_add(count->condensing, &c.condensing);
+    add_taken(count, &c);
     collector_free(&c);
   }
   if (code != OK)
@@ -114,14 +158,32 @@ static int count_all(const struct count *count) {
   return OK;
 }
 
+static int64_t windows_looked_at(const struct csr *m, int64_t every) {
+  int64_t tall = (m->rows + TILE_ROWS - 1) / TILE_ROWS;
+  return (tall + every - 1) / every;
+}
+
 int condensed_count(const struct csr *m, int64_t least, int64_t every, int threads,
                     struct condensing *condensing) {
   struct count count = {.m = m, .threads = threads, .least = least, .every = every, .condensing = condensing};
-  int64_t tall = (m->rows + TILE_ROWS - 1) / TILE_ROWS;
-  count.windows = (tall + every - 1) / every;
+  count.windows = windows_looked_at(m, every);
   *condensing = (struct condensing){0};
   TRY(count_all(&count));
   condensing_multiply(condensing, every);
+  return OK;
+}
+
+int condensed_vectors(const struct csr *m, int64_t threshold, int64_t every, int threads,
+                      struct window_choice *taken) {
+  struct count count = {.m = m, .threads = threads, .every = every, .taken = taken, .threshold = threshold};
+  count.windows = windows_looked_at(m, every);
+  *taken = (struct window_choice){.vectors = threshold};
+  TRY(count_all(&count));
+  const double times = count.arcs > 0 ? (double)m->nnz / (double)count.arcs : 0;
+  taken->windows = llround((double)taken->windows * times);
+  taken->columns = llround((double)taken->columns * times);
+  taken->blocks = llround((double)taken->blocks * times);
+  taken->arcs = llround((double)taken->arcs * times);
   return OK;
 }
 

@@ -7,8 +7,9 @@
 
 int layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                 struct layout **layout) {
-  static const struct layout_plan gather = {.tiers = LAYOUT_GATHER};
-  return k->ops->sparse->layout_init(k, m, plan ? plan : &gather, layout);
+  struct layout_plan known = plan ? *plan : (struct layout_plan){.tiers = LAYOUT_GATHER};
+  if (known.vector_threshold == 0) known.vector_threshold = VECTOR_THRESHOLD;
+  return k->ops->sparse->layout_init(k, m, &known, layout);
 }
 
 int layout_share(struct kernels *k, const struct layout *from, struct layout **layout) {

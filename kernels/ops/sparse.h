@@ -15,6 +15,7 @@ struct layout_plan {
   /* For measurements, of LAYOUT_CSR: groups of 32 columns that a warp sums at once, 1, 2 or 4 (0: by the
    * width); its threads read each column id from memory instead of sharing what they have read. */
   int csr_groups, csr_uncached;
+  int64_t vector_threshold; /* of LAYOUT_VECTORS, 1 to 8; 0: VECTOR_THRESHOLD */
 };
 
 /* Y = A X between scales:

@@ -59,6 +59,14 @@ static int force_windows(const struct kernels *k, const struct csr *m, const str
   return OK;
 }
 
+/* What of the matrix are column vectors of so many entries. */
+static int force_vectors(const struct kernels *k, const struct csr *m, const struct cost_case *c,
+                         int64_t threshold, struct simulated_layout *layout) {
+  const struct choice gather = cost_divided(c, &layout->density, TILE_CELLS + 1);
+  if (cost_window_rule(c, m->cols, &gather).block == 0) return OK;
+  return condensed_vectors(m, threshold, 1 + m->nnz / SAMPLE, k->device->threads, &layout->windows);
+}
+
 static int count(const struct kernels *k, const struct layout_plan *plan, struct simulated_layout *layout) {
   const struct csr *m = layout->base.csr;
   const struct row_segments_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams, 0};
@@ -71,6 +79,7 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
   if (plan->tiers == LAYOUT_AUTO && m->nnz > 0) TRY(divide(k, m, &c, layout, &choice));
   if ((plan->tiers == LAYOUT_WINDOWS || plan->tiers == LAYOUT_SELECTOR) && m->nnz > 0)
     TRY(force_windows(k, m, &c, plan->tiers, layout));
+  if (plan->tiers == LAYOUT_VECTORS) TRY(force_vectors(k, m, &c, plan->vector_threshold, layout));
   if (plan->tiers == LAYOUT_TILES) choice = cost_divided(&c, &layout->density, cost_tile_least(&c, m->cols));
   if (plan->tiers == LAYOUT_TILES_ALL) choice = cost_divided(&c, &layout->density, 1);
   layout->base.least = choice.tile_arcs_least;
@@ -79,6 +88,7 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
   layout->base.windows = layout->windows.windows;
   layout->base.window_blocks = layout->windows.blocks;
   layout->base.window_entries = layout->windows.arcs;
+  layout->base.vectors = layout->windows.vectors;
   layout->base.bytes = bytes_of_layout(&layout->base);
   return OK;
 }

@@ -55,8 +55,9 @@ struct bench_options {
     char *graph[BENCH_GRAPHS]; /* of these two: names of made ones, or files; none: all made ones */
     int graphs;
     enum layout_tiers tiers;
-    int weighted; /* arcs without weights are given some */
-    int scaled;   /* between scales, as a layer has them */
+    int64_t threshold; /* of LAYOUT_VECTORS; 0: VECTOR_THRESHOLD */
+    int weighted;      /* arcs without weights are given some */
+    int scaled;        /* between scales, as a layer has them */
   } sparse;
   int64_t heads; /* attention */
   struct {       /* without a dataset */

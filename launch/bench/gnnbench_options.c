@@ -52,7 +52,8 @@ static int tiers(void *of, const struct option *known, char *text) {
     options->sparse.tiers = (enum layout_tiers)i;
     return OK;
   }
-  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows, selector, csr", known->name, text);
+  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows, selector, csr, vectors", known->name,
+       text);
 }
 
 static int setting(void *of, const struct option *known, char *text) {
@@ -91,9 +92,10 @@ static const struct option table[] = {
     {"width", "W,...", "columns of the dense matrix (32,64,128,256)", OPTION_READ, 0, 1, 1 << 20, widths, BENCH_HYPER, NULL},
     {"nodes", "N", "rows (100000)", OPTION_WHOLE, AT(nodes), 1, INT32_MAX, NULL, OF_KERNELS & ~BENCH_HYPER, NULL},
     {"degree", "D", "neighbours of a row (20)", OPTION_WHOLE, AT(degree), 0, 1 << 20, NULL, OF_GRAPHS, NULL},
-    {"layout", "auto|gather|tiles|windows|selector|csr", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
+    {"layout", "auto|gather|tiles|windows|selector|csr|vectors", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
+    {"threshold", "N", "of --layout vectors: non-zeros of a column in 8 rows that tensor cores take, 1 to 8 (3)", OPTION_WHOLE, AT(sparse.threshold), 1, VECTOR_ROWS, NULL, BENCH_SPMM, NULL},
     {"all", NULL, "each graph, width and precision by every tier alone and as chosen", OPTION_FLAG, AT(sparse.all), 0, 0, NULL, BENCH_SPMM, NULL},
-    {"ablate", NULL, "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends, GE-SpMM's two", OPTION_FLAG, AT(sparse.ablate), 0, 0, NULL, BENCH_SPMM, NULL},
+    {"ablate", NULL, "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends, csr, vectors", OPTION_FLAG, AT(sparse.ablate), 0, 0, NULL, BENCH_SPMM, NULL},
     {"graph", "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, cliques, small ones as hubs-300k-16 (even, near or hubs; 10k, 30k, 100k,\n                         300k or 1m arcs; degree 4, 16 or 64), or datasets (all made ones)", OPTION_READ, 0, 0, 0, graphs, BENCH_SPMM, NULL},
     {"out", "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone", OPTION_TEXT, AT(out), 0, 0, NULL, BENCH_CALIBRATE, NULL},
     {"weighted", NULL, "arcs that have no weights are given some", OPTION_FLAG, AT(sparse.weighted), 0, 0, NULL, BENCH_SPMM, NULL},
@@ -128,7 +130,8 @@ static const char *const notes[] = {
         "the other library. Then a line a precision: how far auto is above the fastest tier, and in how many cases\n"
         "within 3%, above 10%; and how far off predictions are.\n"
         "--ablate: ms with a technique, ms without it, and their ratio. Of csr, plain compressed rows: with and without\n"
-        "GE-SpMM's caching of ids in shared memory (CRC) and its 2 or 4 groups of 32 columns a warp (CWM), beside auto.\n",
+        "GE-SpMM's caching of ids in shared memory (CRC) and its 2 or 4 groups of 32 columns a warp (CWM), beside auto.\n"
+        "Of vectors, beside auto: Libra's threshold, the non-zeros of a column in 8 rows from which on tensor cores take it.\n",
     [BENCH_CALIBRATE] =
         "Times products of the made graphs of spmm --all by each tier and fits the constants of the cost model to them\n"
         "by least squares; those of tiles and of arcs with weights come from made matrices of known density, those of\n"
@@ -209,6 +212,11 @@ static int check_together(const struct options *given) {
   return OK;
 }
 
+static int check_threshold(const struct bench_options *options) {
+  if (options->sparse.threshold == 0 || options->sparse.tiers == LAYOUT_VECTORS) return OK;
+  FAIL(BAD_INPUT, "--threshold goes with --layout vectors");
+}
+
 /* What is left over is the configuration of epoch, and nothing else. */
 static int take_words(struct bench_options *options, const struct options *given) {
   int taken = options->command == BENCH_EPOCH;
@@ -249,5 +257,6 @@ int bench_options_read(struct bench_options *options, enum bench_command command
   if (given.help) return OK;
   set_widths(options);
   TRY(check_together(&given));
+  TRY(check_threshold(options));
   return take_words(options, &given);
 }

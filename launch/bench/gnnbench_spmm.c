@@ -71,7 +71,10 @@ static int measure(struct bench *bench, void *of, int64_t width) {
   row.flops = 2 * nnz * columns;
   row.bytes = nnz * (4 + columns * element + (m->weight ? 4 : 0)) + (double)m->rows * (8 + columns * element);
   if (c->scale.host) row.bytes += (double)m->rows * 8;
-  TRY(bench_layout(bench, m, bench->options->sparse.tiers, width, &layout));
+  const struct layout_plan plan = {.tiers = bench->options->sparse.tiers,
+                                   .width = width,
+                                   .vector_threshold = bench->options->sparse.threshold};
+  TRY(bench_layout_of(bench, m, &plan, &layout));
   op.a = layout;
   op.x = c->x.tensor;
   op.y = c->y.tensor;

@@ -1,5 +1,6 @@
 /* gnnbench spmm --ablate: what each technique brings to a product: the same product without it. Then plain
- * compressed rows by GE-SpMM, with and without its techniques, beside the layout that is chosen. */
+ * compressed rows by GE-SpMM, with and without its techniques, and column vectors by Libra, from each number
+ * of non-zeros on, beside the layout that is chosen. */
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/loss.h"
 #include "launch/bench/bench.h"
@@ -177,6 +178,18 @@ static int measure_csr(struct bench *bench, struct ablation *a, double chosen) {
   return OK;
 }
 
+static int measure_vectors(struct bench *bench, struct ablation *a, double chosen) {
+  for (int threshold = 1; threshold <= VECTOR_ROWS; threshold++) {
+    const struct layout_plan plan = {.tiers = LAYOUT_VECTORS, .vector_threshold = threshold};
+    char technique[32];
+    double ms = 0;
+    snprintf(technique, sizeof technique, "vectors %d", threshold);
+    TRY(measure(bench, a, GIVEN, plan, 0, &ms));
+    print_line(bench, a, technique, ms, chosen);
+  }
+  return OK;
+}
+
 /* Everything that a loss of all rows reads and leaves, and the ids of dropout. */
 static int make_loss(struct bench *bench, struct ablation *a, int64_t classes) {
   int64_t rows = a->graph[GIVEN]->rows, *id = NULL;
@@ -215,7 +228,8 @@ static int measure_width(struct bench *bench, void *of, int64_t width) {
   for (int i = 0; i < LINES; i++)
     print_line(bench, a, lines[i].technique ? lines[i].technique : order, ms[lines[i].with],
                ms[lines[i].without]);
-  return measure_csr(bench, a, ms[CHOSEN]);
+  TRY(measure_csr(bench, a, ms[CHOSEN]));
+  return measure_vectors(bench, a, ms[CHOSEN]);
 }
 
 static int measure_graph(struct bench *bench, struct ablation *a) {

@@ -112,8 +112,10 @@ static void predict(struct bench *bench, struct all *all, struct line *line) {
   struct cost_case c = {model, line->precision, line->width, all->graph->weight != NULL,
                         row_segments_foresee(all->graph, &cuts)};
   struct choice choice = cost_divided(&c, &all->density, layout->least);
-  const struct window_choice windows = {
-      .windows = layout->windows, .blocks = layout->window_blocks, .arcs = layout->window_entries};
+  const struct window_choice windows = {.windows = layout->windows,
+                                        .blocks = layout->window_blocks,
+                                        .arcs = layout->window_entries,
+                                        .vectors = layout->vectors};
   double threads = model->of_a_thread ? bench->threads : 1;
   line->predicted = 1e3 * cost_product_seconds(&c, &all->density, layout->least, &windows) / threads;
   line->predicted_gather = 1e3 * choice.gather_seconds / threads;

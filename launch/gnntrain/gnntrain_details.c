@@ -14,13 +14,16 @@ static void print_model(const struct job *job) {
 
 static void print_settings(const struct job *job) {
   const struct config *c = &job->config;
-  char convolutions[48] = "";
+  char convolutions[48] = "", threshold[48] = "";
   log_detail("  ranks       %d on %d node%s, %s", job->comm.size, job->comm.nodes,
              job->comm.nodes == 1 ? "" : "s", job->threads);
   log_detail("  device      %s (%s), %s", job->device.ops->name, job->device.name,
              precision_name[c->runtime.precision]);
+  if (c->runtime.layout == LAYOUT_VECTORS)
+    snprintf(threshold, sizeof threshold, " (%lld non-zeros and more)",
+             (long long)c->runtime.vector_threshold);
   if (c->runtime.layout != LAYOUT_AUTO)
-    log_detail("  layout      %s of sparse products, on GPUs", layout_name[c->runtime.layout]);
+    log_detail("  layout      %s%s of sparse products, on GPUs", layout_name[c->runtime.layout], threshold);
   print_model(job);
   if (c->train.weight_decay_convolutions >= 0)
     snprintf(convolutions, sizeof convolutions, " (convolutions %g)", c->train.weight_decay_convolutions);

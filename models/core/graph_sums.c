@@ -44,7 +44,8 @@ int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const int gathers = p->reduces || p->attends;
   assert(adds_loops(p) == (run->shard->in.loops == LOOPS_WITHIN));
   const struct layout_plan plan = {.tiers = gathers ? LAYOUT_GATHER : run->config->runtime.layout,
-                                   .width = width};
+                                   .width = width,
+                                   .vector_threshold = run->config->runtime.vector_threshold};
   TRY(PROFILE_HOST("layout", all_layouts_init(p, run, &plan)));
   if (run->shard->directed) return OK;
   p->backward = p->forward;

@@ -47,7 +47,9 @@ static int all_layouts_init(struct propagation *p, struct run *run, const struct
 }
 
 static int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
-  const struct layout_plan plan = {.tiers = run->config->runtime.layout, .width = width};
+  const struct layout_plan plan = {.tiers = run->config->runtime.layout,
+                                   .width = width,
+                                   .vector_threshold = run->config->runtime.vector_threshold};
   p->hyper.hyper = &run->shard->hyper;
   return PROFILE_HOST("layout", all_layouts_init(p, run, &plan));
 }

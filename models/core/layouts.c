@@ -13,7 +13,7 @@
 
 /* What the ranks add up. Doubles alone. */
 struct facts {
-  double arcs, tiles, tile_arcs, windows, window_arcs, blocks_before, blocks;
+  double arcs, tiles, tile_arcs, windows, window_arcs, blocks_before, blocks, vector_blocks;
   double bytes, products, seconds, predicted, width;
 };
 enum { FACTS = sizeof(struct facts) / sizeof(double) };
@@ -29,8 +29,10 @@ static double predict(const struct run *run, const struct layout *layout, const 
   struct cost_case c = {
       model, run->config->runtime.precision, (int64_t)(width + .5), layout->csr->weight != NULL,
       layout->plain ? row_segments_uncut(layout->csr) : row_segments_foresee(layout->csr, &cuts)};
-  const struct window_choice windows = {
-      .windows = layout->windows, .blocks = layout->window_blocks, .arcs = layout->window_entries};
+  const struct window_choice windows = {.windows = layout->windows,
+                                        .blocks = layout->window_blocks,
+                                        .arcs = layout->window_entries,
+                                        .vectors = layout->vectors};
   double seconds = layout->plain ? cost_csr_seconds(&c, density)
                                  : cost_product_seconds(&c, density, layout->least, &windows);
   return model->of_a_thread ? seconds / run->device->threads : seconds;
@@ -39,7 +41,7 @@ static double predict(const struct run *run, const struct layout *layout, const 
 /* Blocks with an arc as the columns stand, of a layout with condensed windows: in what its tiles leave. */
 static int count_blocks(const struct run *run, const struct layout *layout, struct facts *facts) {
   static struct condensing condensing; /* large */
-  if (layout->windows == 0) return OK;
+  if (layout->windows == 0 || layout->vectors > 0) return OK;
   TRY(condensed_count(layout->csr, layout->least, 1, run->device->threads, &condensing));
   facts->blocks_before += (double)condensing.before;
   return OK;
@@ -54,7 +56,7 @@ static int add_layout(const struct run *run, const struct layout *layout, double
   facts->tile_arcs += (double)layout->tile_entries;
   facts->windows += (double)layout->windows;
   facts->window_arcs += (double)layout->window_entries;
-  facts->blocks += (double)layout->window_blocks;
+  *(layout->vectors > 0 ? &facts->vector_blocks : &facts->blocks) += (double)layout->window_blocks;
   facts->bytes += (double)layout->bytes;
   TRY(count_blocks(run, layout, facts));
   TRY(tiles_density(m, run->device->threads, &density));
@@ -97,7 +99,10 @@ static void print_part(const char *name, const struct facts *sum, int ranks) {
              100 * sum->tile_arcs / arcs, sum->tiles, cells > 0 ? 100 * sum->tile_arcs / cells : 0,
              100 * sum->window_arcs / arcs, sum->bytes / arcs, sum->width / ranks,
              1e3 * sum->predicted / ranks, 1e3 * sum->seconds / fmax(sum->products, 1));
-  if (sum->windows > 0)
+  if (sum->vector_blocks > 0)
+    log_result("  %-10s %.0f windows with column vectors: blocks of 8 x 8 %.0f", "", sum->windows,
+               sum->vector_blocks);
+  else if (sum->windows > 0)
     log_result(
         "  %-10s %.0f condensed windows: blocks of 16 x 16 with an arc %.0f as columns stand, %.0f condensed",
         "", sum->windows, sum->blocks_before, sum->blocks);

@@ -23,11 +23,14 @@ enum layout_tiers {
   LAYOUT_WINDOWS,
   LAYOUT_SELECTOR,        /* windows that a regression takes, and the gather */
   LAYOUT_CSR,             /* compressed rows as they are */
+  LAYOUT_VECTORS,         /* columns of windows of 8 rows that have entries enough, and the gather */
   LAYOUT_GATHER_IN_ORDER, /* these two are no settings, but for measurements: rows not sorted inside windows,
                            */
   LAYOUT_TILES_ALL        /* and whatever has an entry is a tile */
 };
-#define LAYOUT_NAMES "auto", "gather", "tiles", "windows", "selector", "csr"
+#define LAYOUT_NAMES "auto", "gather", "tiles", "windows", "selector", "csr", "vectors"
 extern const char *const layout_name[]; /* NULL at the end */
+enum { VECTOR_ROWS = 8 }; /* of a window of LAYOUT_VECTORS: a column in it is a vector of so many cells */
+enum { VECTOR_THRESHOLD = 3 }; /* non-zeros from which on tensor cores take it, where nothing else is said */
 
 #endif

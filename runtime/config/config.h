@@ -101,6 +101,7 @@ struct config {
     enum offload offload;
     double timeout;
     int64_t threads; /* 0: from the binding */
+    int64_t vector_threshold;
   } runtime;
   struct {
     int64_t every, keep;

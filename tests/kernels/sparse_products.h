@@ -22,7 +22,9 @@ static const struct kind {
     {333, 700, 11, 90, 60, 600, 1, LAYOUT_TILES},    /* tiles, where a device has them, and a rest */
     {61, 3000, 3, 190, 60, 1300, 0, LAYOUT_WINDOWS}, /* all in condensed windows, one of several pieces */
     {333, 700, 11, 90, 60, 600, 1, LAYOUT_WINDOWS},  {61, 800, 3, 1, 22, 700, 0, LAYOUT_CSR}, /* plain rows */
-    {301, 310, 2, 0, 3, 300, 0, LAYOUT_CSR},         {40, 1500, 7, 90, 64, 1300, 0, LAYOUT_CSR}};
+    {301, 310, 2, 0, 3, 300, 0, LAYOUT_CSR},         {40, 1500, 7, 90, 64, 1300, 0, LAYOUT_CSR},
+    {333, 700, 11, 90, 60, 600, 1, LAYOUT_VECTORS}, /* column vectors and a rest of each window */
+    {90, 70, 9, 30, 20, 50, 0, LAYOUT_VECTORS},      {301, 310, 2, 0, 3, 300, 0, LAYOUT_VECTORS}};
 enum { ROWS = 61, COLS = 800 /* of the first */ };
 
 /* Those that the device treats each in its own way: the processor gathers all of them, the first four. */

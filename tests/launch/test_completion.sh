@@ -47,7 +47,7 @@ offers 'gnntrain some.toml --device c' cpu cuda
 offers 'gnntrain some.toml --device = a' auto
 offers 'gnndata synth --no' --nodes
 offers 'gnndata partition x.h5 --set partition.see' partition.seed=
-offers 'gnnbench spmm --layout _' auto gather tiles windows selector csr
+offers 'gnnbench spmm --layout _' auto gather tiles windows selector csr vectors
 offers 'gnntrain some.toml --epochs _'
 
 # Settings: every key, and the values of those that have names for them.

@@ -24,10 +24,14 @@ for ranks in 1 4; do
   same "fp32.$ranks" "again.$ranks"
 done
 # The processor has one layout, whatever the setting.
-train_on 1 csr --set runtime.layout=csr
-same fp32.1 csr
+for layout in csr vectors; do
+  train_on 1 $layout --set runtime.layout=$layout
+  same fp32.1 $layout
+done
 must_run 1 base.toml --dry-run --set runtime.layout=csr
 says '^  layout +csr of sparse products, on GPUs$'
+must_run 1 base.toml --dry-run --set runtime.layout=vectors --set runtime.vector_threshold=5
+says '^  layout +vectors \(5 non-zeros and more\) of sparse products, on GPUs$'
 train_on 2 overlap.off --set runtime.overlap=false
 within fp32.2 overlap.off 50 1e-4
 echo "agreement holds"

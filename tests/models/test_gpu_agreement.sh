@@ -82,6 +82,8 @@ agnn=(--set model.type=agnn --set model.layers=4)
 sage=(--set model.type=sage --set train.lr=0.002)
 # Plain rows, whose norm and loss come behind them.
 csr=(--set runtime.layout=csr --set model.norm=layer --set model.residual=false --set train.lr=0.003)
+# Column vectors beside a gather of the rest, in both parts of the halo.
+vectors=(--set runtime.layout=vectors --set runtime.vector_threshold=2 --set train.lr=0.003)
 models() { # NAME...
   for model in "$@"; do
     declare -n settings=$model
@@ -182,7 +184,7 @@ fp32) in_precisions fp32 fp32-strict ;;
 half) in_precisions tf32 bf16 ;;
 plain | grids | hypergraphs) "$1" ;;
 attention) models gat gatv2 agnn ;;
-sage | csr) models "$1" ;;
+sage | csr | vectors) models "$1" ;;
 moved) moved && limits ;;
 *) fail "no part $1" ;;
 esac

@@ -1,5 +1,5 @@
 # test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max and min pooling, SGC, APPNP, GATv2, GCN on a weighted graph by tiles, by
-# condensed windows and by plain rows, classes of graphs, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves
+# condensed windows, column vectors and plain rows, classes of graphs, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves
 # within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final loss within 1%; equal bits when repeated and
 # when replayed in place of queued. (The maximum of two values that are equal but for rounding may be either: such
 # pooling is held to its own bits alone.)
@@ -85,7 +85,7 @@ gatv2)
 max) for extreme in max min; do repeats $extreme --set model.type=sage --set model.aggregator=$extreme; done ;;
 weighted)
   make_weighted
-  for tier in tiles windows selector csr; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
+  for tier in tiles windows selector csr vectors; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
   ;;
 graphs)
   make_graphs
@@ -97,7 +97,7 @@ graphs)
   ;;
 hgnn)
   agrees hgnn "${hyper[@]}" --set model.type=hgnn
-  agrees hgnn.csr "${hyper[@]}" --set model.type=hgnn --set runtime.layout=csr
+  for tier in csr vectors; do agrees hgnn.$tier "${hyper[@]}" --set model.type=hgnn --set runtime.layout=$tier; done
   ;;
 weights) agrees weights "${hyper[@]}" --set model.type=hgnn --set model.edge_weights=true ;;
 unigin) agrees unigin "${hyper[@]}" --set model.type=unigin --set model.layers=2 --set train.lr=0.0005 ;;

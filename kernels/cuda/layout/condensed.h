@@ -1,5 +1,5 @@
-/* Condensed windows of a matrix on the GPU (kernels/format/condensed.h), multiplied on tensor cores, and what
- * decides which windows these are. */
+/* Condensed windows, or column vectors, of a matrix on the GPU (kernels/format/condensed.h), multiplied on
+ * tensor cores, and what decides which these are. */
 #ifndef KERNELS_CUDA_LAYOUT_CONDENSED_H
 #define KERNELS_CUDA_LAYOUT_CONDENSED_H
 
@@ -16,11 +16,12 @@ extern "C" {
 enum { CONDENSED_PIECE = 128 /* blocks */ };
 
 struct cuda_condensed {
+  int side; /* see struct condensed */
   int64_t blocks, pieces;
   const struct window_piece *piece; /* [pieces] */
   const int32_t *start;             /* [windows + 1] places of each window's sums */
-  const int32_t *col;               /* [blocks, 16] */
-  const uint8_t *bits;              /* [blocks, 32] */
+  const int32_t *col;               /* [blocks, side] */
+  const uint8_t *bits;              /* [blocks, side side / 8] */
   const int64_t *first;             /* [blocks + 1]; NULL: binary, as */
   const float *value;
 };
@@ -32,9 +33,9 @@ int cuda_has_condensed(void);
 int cuda_condensed_count(struct kernels *k, const struct tiles_build *m, int64_t least, int64_t every,
                          struct condensing *condensing);
 
-/* Whether m, less the tiles that were chosen, has windows to condense: all that have entries where the plan
- * forces it; else as the cost model says of a part of them, which may give up the tiles for their sake. *rule
- * is what to take them by. */
+/* Whether m, less the tiles that were chosen, has windows to condense: all that have entries, or their
+ * vectors, where the plan forces it; else as the cost model says of a part of them, which may give up the
+ * tiles for their sake. *rule is what to take them by. */
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                           struct tile_lists *tiles, struct window_rule *rule, int *wanted);
 
@@ -51,7 +52,7 @@ int cuda_condensed_cut(struct kernels *k, const struct csr *left, struct tile_li
                        const struct window_rule *rule, struct condensed_lists *lists, struct csr *rest);
 void cuda_condensed_cut_free(struct kernels *k, struct condensed_lists *lists, struct csr *rest);
 
-/* sums [pieces, 16, stride] = condensed windows times X, fp32. x and plane as cuda_tiles_multiply has them;
+/* sums [pieces, side, stride] = condensed windows times X, fp32. x and plane as cuda_tiles_multiply has them;
  * stride is a multiple of 64. */
 int cuda_condensed_multiply(struct kernels *k, const struct cuda_condensed *condensed, struct tensor x,
                             int64_t plane, float *sums, int64_t stride);

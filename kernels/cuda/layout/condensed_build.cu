@@ -1,6 +1,7 @@
-/* Windows of 16 rows are cut in batches. The key of an entry is its window's number in the batch, above its
+/* Windows of rows are cut in batches. The key of an entry is its window's number in the batch, above its
  * column: sorted, and sorted without repetitions, the keys list the columns of each window in their order,
- * and bisection finds the place of a column in it. A block of threads then writes what a window becomes.
+ * and bisection finds the place of a column in it. Of column vectors those that are taken are listed, whose
+ * keys repeat often enough. A block of threads then writes what a window becomes.
  * Places follow from sorted keys and bits are only ever set: the result does not depend on the order in which
  * threads come. */
 #include "kernels/cuda/layout/condensed_build.h"
@@ -8,55 +9,23 @@
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 
 #include "kernels/cuda/common/upload.h"
 #include "kernels/cuda/common/vec.cuh"
+#include "kernels/cuda/layout/condensed_batch.cuh"
 #include "kernels/cuda/layout/tiles_build.h"
 extern "C" {
 #include "runtime/base/memory.h"
-}
-
-constexpr int THREADS = 128, WARPS = THREADS / 32;
-
-/* Windows [first, first + windows) of the matrix, and their keys. */
-struct batch {
-  const int64_t *start;
-  const int32_t *col;
-  const float *value;
-  int64_t rows, first, windows, first_entry, entries;
-  int column_bits;
-  const uint64_t *sorted, *distinct;
-  const int64_t *count; /* of distinct */
-};
-
-static __device__ __forceinline__ int64_t end_of(const struct batch &b, int64_t w) {
-  return min((w + 1) * CONDENSED_ROWS, b.rows);
-}
-
-static __device__ __forceinline__ uint64_t key_of(const struct batch &b, int64_t w, int64_t col) {
-  return (uint64_t)(w - b.first) << b.column_bits | (uint64_t)col;
 }
 
 /* A block of threads a window. */
 static __global__ void __launch_bounds__(THREADS)
     keys_kernel(const __grid_constant__ struct batch b, uint64_t *key) {
   const int64_t w = b.first + blockIdx.x, end = b.start[end_of(b, w)];
-  for (int64_t e = b.start[w * CONDENSED_ROWS] + threadIdx.x; e < end; e += THREADS)
+  for (int64_t e = b.start[w * b.side] + threadIdx.x; e < end; e += THREADS)
     key[e - b.first_entry] = key_of(b, w, b.col[e]);
-}
-
-/* How many of keys [first, end) are less than `key`, from `first` on. */
-static __device__ __forceinline__ int64_t place_of(const uint64_t *keys, int64_t first, int64_t end,
-                                                   uint64_t key) {
-  const int64_t begin = first;
-  while (first < end) {
-    const int64_t middle = first + (end - first) / 2;
-    if (keys[middle] < key)
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  return first - begin;
 }
 
 /* columns[w]: distinct ones of window w. A thread a window. */
@@ -68,110 +37,19 @@ static __global__ void __launch_bounds__(BLOCK)
   columns[w] = (int32_t)place_of(b.distinct, before, *b.count, key_of(b, w + 1, 0));
 }
 
-/* A window that is taken: its columns among the distinct keys, its blocks. */
-struct window {
-  int64_t number, list, columns, block, blocks;
-};
-
-static __device__ __forceinline__ int64_t place_of(const struct batch &b, const struct window &w,
-                                                   int32_t col) {
-  return place_of(b.distinct, w.list, w.list + w.columns, key_of(b, w.number, col));
-}
-
-static __device__ __forceinline__ void write_columns(const struct batch &b, const struct window &w,
-                                                     int32_t *to) {
-  const uint64_t mask = (1ull << b.column_bits) - 1;
-  for (int64_t i = threadIdx.x; i < w.blocks * CONDENSED_COLS; i += THREADS)
-    to[w.block * CONDENSED_COLS + i] = (int32_t)(b.distinct[w.list + min(i, w.columns - 1)] & mask);
-}
-
-/* Where an entry of row r of the window stands. */
-struct bit_place {
-  int64_t block;
-  struct block_bit at;
-};
-
-static __device__ __forceinline__ struct bit_place bit_of(const struct batch &b, const struct window &w,
-                                                          int r, int32_t col) {
-  const int64_t place = place_of(b, w, col);
-  return {w.block + place / CONDENSED_COLS, block_bit_of(r, (int)(place % CONDENSED_COLS))};
-}
-
-/* Calls work(row of the window, entry); a warp a row. */
-template <class WORK>
-static __device__ __forceinline__ void for_entries(const struct batch &b, int64_t w, WORK work) {
-  const int64_t first = w * CONDENSED_ROWS;
-  for (int64_t i = first + threadIdx.x / 32; i < end_of(b, w); i += WARPS) {
-    for (int64_t e = b.start[i] + threadIdx.x % 32; e < b.start[i + 1]; e += 32) work((int)(i - first), e);
-  }
-}
-
-static __device__ __forceinline__ void set_bits(const struct batch &b, const struct window &w,
-                                                uint8_t *bits) {
-  for_entries(b, w.number, [&](int r, int64_t e) {
-    const struct bit_place p = bit_of(b, w, r, b.col[e]);
-    uint32_t *word = (uint32_t *)(bits + p.block * BLOCK_BYTES) + p.at.byte / 4;
-    atomicOr(word, 1u << (p.at.byte % 4 * 8 + p.at.bit));
-  });
-}
-
-static __device__ __forceinline__ int bits_before(const uint8_t *block, struct block_bit at) {
-  const uint32_t *word = (const uint32_t *)block;
-  int count = __popc(word[at.byte / 4] & ((1u << (at.byte % 4 * 8 + at.bit)) - 1));
-  for (int i = 0; i < at.byte / 4; i++) count += __popc(word[i]);
-  return count;
-}
-
-/* The entries of a block are those of sixteen columns, which the sorted keys have together. */
-static __device__ __forceinline__ void write_first(const struct batch &b, const struct window &w,
-                                                   int64_t before, int64_t *first) {
-  const int64_t from = b.start[w.number * CONDENSED_ROWS] - b.first_entry;
-  const int64_t end = b.start[end_of(b, w.number)] - b.first_entry;
-  for (int64_t i = threadIdx.x; i < w.blocks; i += THREADS) {
-    const uint64_t key = b.distinct[w.list + i * CONDENSED_COLS];
-    first[w.block + i] = before + place_of(b.sorted, from, end, key);
-  }
-  if (threadIdx.x == 0) first[w.block + w.blocks] = before + end - from; /* the next window's, or the end */
-}
-
-static __device__ __forceinline__ void write_values(const struct batch &b, const struct window &w,
-                                                    const struct condensed_arrays &to) {
-  for_entries(b, w.number, [&](int r, int64_t e) {
-    const struct bit_place p = bit_of(b, w, r, b.col[e]);
-    to.value[to.first[p.block] + bits_before(to.bits + p.block * BLOCK_BYTES, p.at)] = b.value[e];
-  });
-}
-
-/* Rows of a window that is not taken. */
-static __device__ __forceinline__ void copy_rows(const struct batch &b, int64_t w, int64_t to,
-                                                 const struct condensed_arrays &arrays) {
-  const int64_t from = b.start[w * CONDENSED_ROWS], count = b.start[end_of(b, w)] - from;
-  for (int64_t i = threadIdx.x; i < count; i += THREADS) {
-    arrays.rest_col[to + i] = b.col[from + i];
-    if (b.value) arrays.rest_value[to + i] = b.value[from + i];
-  }
-}
-
-/* A block of threads a window. */
+/* left[i]: entries of row i that are in no vector. A block of threads a window, a warp a row. */
 static __global__ void __launch_bounds__(THREADS)
-    fill_kernel(const __grid_constant__ struct batch b, const int64_t *block_start, const int64_t *rest_start,
-                const __grid_constant__ struct condensed_arrays to) {
-  const int64_t number = b.first + blockIdx.x, row = number * CONDENSED_ROWS;
-  struct window w = {number, 0, 0, block_start[number], 0};
-  w.blocks = block_start[number + 1] - w.block;
-  if (w.blocks == 0) return copy_rows(b, number, rest_start[row], to);
-  w.list = place_of(b.distinct, 0, *b.count, key_of(b, number, 0));
-  w.columns = place_of(b.distinct, w.list, *b.count, key_of(b, number + 1, 0));
-  write_columns(b, w, to.col);
-  set_bits(b, w, to.bits);
-  if (!b.value) return;
-  write_first(b, w, b.start[row] - rest_start[row], to.first);
-  __syncthreads();
-  write_values(b, w, to);
+    left_kernel(const __grid_constant__ struct batch b, int32_t *left) {
+  const struct window w = find_window(b, b.first + blockIdx.x);
+  for (int64_t i = w.number * b.side + threadIdx.x / 32; i < end_of(b, w.number); i += WARPS) {
+    const int count = for_left(b, w, i, [](int64_t, int) {});
+    if (threadIdx.x % 32 == 0) left[i] = count;
+  }
 }
 
-static int64_t windows_end(const struct csr *m, int64_t w) {
-  return std::min(w * CONDENSED_ROWS, m->rows);
+/* The first row of window w of the matrix, or its end. */
+static int64_t first_row(const struct condensed_build *build, int64_t w) {
+  return std::min(w * window_side(&build->rule), build->m->rows);
 }
 
 /* The windows behind `first` that are sorted together. */
@@ -183,13 +61,14 @@ static struct batch batch_at(const struct condensed_build *build, int64_t first)
   b.value = build->value;
   b.rows = m->rows;
   b.first = first;
-  b.first_entry = m->start[first * CONDENSED_ROWS];
+  b.first_entry = m->start[first_row(build, first)];
   b.column_bits = build->column_bits;
+  b.side = window_side(&build->rule);
   do {
     b.windows++;
-    b.entries = m->start[windows_end(m, first + b.windows)] - b.first_entry;
+    b.entries = m->start[first_row(build, first + b.windows)] - b.first_entry;
   } while (first + b.windows < build->windows &&
-           m->start[windows_end(m, first + b.windows + 1)] - b.first_entry <= build->batch);
+           m->start[first_row(build, first + b.windows + 1)] - b.first_entry <= build->batch);
   return b;
 }
 
@@ -206,8 +85,23 @@ static cudaError_t sort(struct condensed_build *build, int64_t entries, int64_t 
   return cub::DeviceRadixSort::SortKeys(temporary, *bytes, key, entries, 0, bits, stream);
 }
 
+/* Of sorted keys: whether key i is the first of at least `least` equal ones. */
+struct begins_vector {
+  const uint64_t *key;
+  int64_t count, least;
+  __host__ __device__ bool operator()(int64_t i) const {
+    return (i == 0 || key[i - 1] != key[i]) && i + least <= count && key[i + least - 1] == key[i];
+  }
+};
+
 static cudaError_t drop_repeats(struct condensed_build *build, int64_t entries, void *temporary,
                                 size_t *bytes, cub::DoubleBuffer<uint64_t> &key, cudaStream_t stream) {
+  const struct begins_vector begins = {key.Current(), entries, build->rule.vectors};
+  if (begins.least > 1)
+    return cub::DeviceSelect::Flagged(
+        temporary, *bytes, key.Current(),
+        thrust::make_transform_iterator(thrust::counting_iterator<int64_t>(0), begins), key.Alternate(),
+        build->distinct, entries, stream);
   return cub::DeviceSelect::Unique(temporary, *bytes, key.Current(), key.Alternate(), build->distinct,
                                    entries, stream);
 }
@@ -223,7 +117,6 @@ static int sort_batch(struct kernels *k, struct condensed_build *build, struct b
     TRY_CUDA(sort(build, b->entries, b->windows, build->temporary, &bytes, key, cuda_stream(k)));
     TRY_CUDA(drop_repeats(build, b->entries, build->temporary, &bytes, key, cuda_stream(k)));
   }
-  b->sorted = key.Current();
   b->distinct = key.Alternate();
   b->count = build->distinct;
   return OK;
@@ -269,19 +162,23 @@ static int allocate_keys(struct kernels *k, struct condensed_build *build) {
   build->temporary_bytes = std::max(sorts, drops);
   TRY(device_alloc(d, (int64_t)build->temporary_bytes, &build->temporary, "scratch of a sort"));
   TRY(device_alloc(d, (int64_t)sizeof *build->distinct, (void **)&build->distinct, "scratch of a sort"));
-  return device_alloc(d, build->windows * (int64_t)sizeof *build->columns, (void **)&build->columns,
-                      "columns of windows");
+  TRY(device_alloc(d, build->windows * (int64_t)sizeof *build->columns, (void **)&build->columns,
+                   "columns of windows"));
+  if (build->rule.vectors == 0) return OK;
+  return device_alloc(d, build->m->rows * (int64_t)sizeof *build->left, (void **)&build->left,
+                      "rest of the windows");
 }
 
 int cuda_condensed_build_open(struct kernels *k, const struct csr *m, const int64_t *start,
-                              const int32_t *col, const float *value, int64_t batch,
-                              struct condensed_build *build) {
+                              const int32_t *col, const float *value, const struct window_rule *rule,
+                              int64_t batch, struct condensed_build *build) {
   *build = {};
   build->m = m;
   build->start = start;
   build->col = col;
   build->value = value;
-  build->windows = (m->rows + CONDENSED_ROWS - 1) / CONDENSED_ROWS;
+  build->rule = *rule;
+  build->windows = (m->rows + window_side(rule) - 1) / window_side(rule);
   build->batch = batch;
   build->column_bits = bits_of(m->cols);
   TRY(copy_matrix(k, m, build));
@@ -295,35 +192,55 @@ void cuda_condensed_build_close(struct kernels *k, struct condensed_build *build
   device_release(d, build->distinct);
   device_release(d, build->temporary);
   device_release(d, build->columns);
+  device_release(d, build->left);
   device_release(d, build->block_start);
   device_release(d, build->rest_start);
   *build = {};
 }
 
-static int count_columns(struct kernels *k, struct condensed_build *build, int32_t *columns) {
+/* What is taken: columns of each window and, of vectors, what that leaves of each row; on the host. */
+struct measured {
+  int32_t *columns, *left;
+};
+
+static int count_columns(struct kernels *k, struct condensed_build *build, const struct measured *to) {
+  const int64_t columns = build->windows * (int64_t)sizeof *to->columns,
+                left = build->m->rows * (int64_t)sizeof *to->left;
   for (int64_t w = 0; w < build->windows;) {
     struct batch b = batch_at(build, w);
     TRY(sort_batch(k, build, &b));
     columns_kernel<<<blocks_of(b.windows, BLOCK), BLOCK, 0, cuda_stream(k)>>>(b, build->columns);
     TRY_LAUNCH();
+    if (build->left) {
+      left_kernel<<<(unsigned)b.windows, THREADS, 0, cuda_stream(k)>>>(b, build->left);
+      TRY_LAUNCH();
+    }
     w += b.windows;
   }
-  TRY(device_download(k->device, STREAM_COMPUTE, columns, build->columns,
-                      build->windows * (int64_t)sizeof *columns));
+  TRY(device_download(k->device, STREAM_COMPUTE, to->columns, build->columns, columns));
+  if (build->left) TRY(device_download(k->device, STREAM_COMPUTE, to->left, build->left, left));
   return device_synchronize(k->device, STREAM_COMPUTE);
 }
 
+static bool takes_of(const struct window_rule *rule, int64_t arcs, int64_t columns) {
+  if (rule->vectors > 0) return columns > 0;
+  return arcs > 0 && cost_window(rule, (double)arcs, (double)columns);
+}
+
 /* The rule's answers, added up. */
-static void take_windows(const struct csr *m, const struct window_rule *rule, const int32_t *columns,
+static void take_windows(const struct condensed_build *build, const struct measured *of,
                          struct condensed *condensed, struct csr *rest) {
+  const struct csr *m = build->m;
   for (int64_t w = 0; w < condensed->windows; w++) {
-    const int64_t first = w * CONDENSED_ROWS, end = windows_end(m, w + 1);
-    const int64_t arcs = m->start[end] - m->start[first];
-    const bool taken = arcs > 0 && cost_window(rule, (double)arcs, (double)columns[w]);
+    const int64_t first = first_row(build, w), end = first_row(build, w + 1);
+    const bool taken = takes_of(&build->rule, m->start[end] - m->start[first], of->columns[w]);
     condensed->taken += taken;
-    condensed->start[w + 1] = condensed->start[w] + (taken ? blocks_of_columns(columns[w]) : 0);
-    for (int64_t i = first; i < end; i++)
-      rest->start[i + 1] = rest->start[i] + (taken ? 0 : m->start[i + 1] - m->start[i]);
+    condensed->start[w + 1] = condensed->start[w] +
+                              (taken ? blocks_of_side(of->columns[w], condensed->side) : 0);
+    for (int64_t i = first; i < end; i++) {
+      const int64_t left = build->left ? of->left[i] : taken ? 0 : m->start[i + 1] - m->start[i];
+      rest->start[i + 1] = rest->start[i] + left;
+    }
   }
   condensed->blocks = condensed->start[condensed->windows];
   rest->nnz = rest->start[m->rows];
@@ -342,22 +259,25 @@ static int copy_starts(struct kernels *k, struct condensed_build *build, const s
 }
 
 int cuda_condensed_build_measure(struct kernels *k, struct condensed_build *build,
-                                 const struct window_rule *rule, struct condensed *condensed,
-                                 struct csr *rest) {
+                                 struct condensed *condensed, struct csr *rest) {
   const struct csr *m = build->m;
-  int32_t *columns = NULL;
+  struct measured measured = {NULL, NULL};
   *condensed = {};
   *rest = {};
+  condensed->side = window_side(&build->rule);
   condensed->windows = build->windows;
   rest->rows = m->rows;
   rest->cols = m->cols;
   rest->row = m->row;
   TRY(memory_alloc(&rest->start, (m->rows + 1) * (int64_t)sizeof *rest->start, "rest of the windows"));
   TRY(memory_alloc(&condensed->start, (build->windows + 1) * (int64_t)sizeof *condensed->start, "windows"));
-  TRY(memory_alloc(&columns, build->windows * (int64_t)sizeof *columns, "columns of windows"));
-  const int code = count_columns(k, build, columns);
-  if (code == OK) take_windows(m, rule, columns, condensed, rest);
-  free(columns);
+  int code = memory_alloc(&measured.columns, build->windows * (int64_t)sizeof(int32_t), "columns of windows");
+  if (code == OK)
+    code = memory_alloc(&measured.left, m->rows * (int64_t)sizeof(int32_t), "rest of the windows");
+  if (code == OK) code = count_columns(k, build, &measured);
+  if (code == OK) take_windows(build, &measured, condensed, rest);
+  free(measured.columns);
+  free(measured.left);
   TRY(code);
   return copy_starts(k, build, condensed, rest);
 }
@@ -367,9 +287,7 @@ int cuda_condensed_build_fill(struct kernels *k, struct condensed_build *build,
   for (int64_t w = 0; w < build->windows;) {
     struct batch b = batch_at(build, w);
     TRY(sort_batch(k, build, &b));
-    fill_kernel<<<(unsigned)b.windows, THREADS, 0, cuda_stream(k)>>>(b, (const int64_t *)build->block_start,
-                                                                     (const int64_t *)build->rest_start, *to);
-    TRY_LAUNCH();
+    TRY(cuda_condensed_fill(k, &b, build->block_start, build->rest_start, to));
     w += b.windows;
   }
   return OK;

@@ -95,6 +95,8 @@ static void describe_entries(struct cuda_layout *layout, const struct cut *cut) 
   base->windows = cut->windows.condensed.taken;
   base->window_blocks = layout->condensed.blocks = cut->windows.condensed.blocks;
   base->window_entries = cut->windows.condensed.entries;
+  base->vectors = cut->windows.build.rule.vectors;
+  layout->condensed.side = cut->windows.condensed.side;
   layout->condensed.pieces = cut->windows.pieces.count;
   layout->gathered = cut->left->nnz;
 }
@@ -123,8 +125,8 @@ static int upload_entries(struct kernels *k, struct cuda_layout *layout, const s
       {tiles->value, weighted * tiles->entries * (int64_t)sizeof *tiles->value, &in_tiles->value, there},
       ARRAY(cut->windows.pieces.piece, cut->windows.pieces.count, in_windows->piece),
       ARRAY(cut->windows.pieces.start, windows->windows + 1, in_windows->start),
-      MADE(windows->col, windows->blocks * CONDENSED_COLS, in_windows->col, 1),
-      MADE(windows->bits, windows->blocks * BLOCK_BYTES, in_windows->bits, 1),
+      MADE(windows->col, windows->blocks * windows->side, in_windows->col, 1),
+      MADE(windows->bits, windows->blocks * windows->side * windows->side / 8, in_windows->bits, 1),
       MADE(windows->first, windows->blocks + 1, in_windows->first, weighted),
       MADE(windows->value, windows->entries, in_windows->value, weighted),
   };

@@ -1,6 +1,7 @@
-/* The GPU's layout: dense tiles, condensed windows, and the row segments (kernels/format/row_segments.h) of
- * what is in neither. The entries lie in one block of device memory, row segments in another, columns that
- * were there before in their own. Or plain compressed rows, in one block. */
+/* The GPU's layout: dense tiles, condensed windows or column vectors, and the row segments
+ * (kernels/format/row_segments.h) of what is in neither. The entries lie in one block of device memory, row
+ * segments in another, columns that were there before in their own. Or plain compressed rows, in one block.
+ */
 #ifndef KERNELS_CUDA_LAYOUT_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_LAYOUT_H
 

@@ -43,13 +43,14 @@ int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct l
   if (m->nnz == 0 || !cuda_has_condensed()) return OK;
   *rule = plan->tiers == LAYOUT_SELECTOR ? cost_selector_rule(&tiles->product, m->cols, &tiles->choice)
                                          : window_rule_all;
-  *wanted = plan->tiers == LAYOUT_WINDOWS || plan->tiers == LAYOUT_SELECTOR;
+  if (plan->tiers == LAYOUT_VECTORS) rule->vectors = plan->vector_threshold;
+  *wanted = plan->tiers == LAYOUT_WINDOWS || plan->tiers == LAYOUT_SELECTOR || plan->tiers == LAYOUT_VECTORS;
   return plan->tiers == LAYOUT_AUTO ? choose_windows(k, m, tiles, rule, wanted) : OK;
 }
 
 /* What is on the device for the tiles' sake serves here too. */
 static int open_build(struct kernels *k, const struct csr *left, struct tile_lists *tiles,
-                      struct condensed_build *build) {
+                      const struct window_rule *rule, struct condensed_build *build) {
   struct tiles_build *there = &tiles->build;
   const int64_t *start = there->start;
   const int32_t *col = there->col;
@@ -60,14 +61,14 @@ static int open_build(struct kernels *k, const struct csr *left, struct tile_lis
     col = there->rest_col;
     value = there->rest_value;
   }
-  return cuda_condensed_build_open(k, left, col ? start : NULL, col, value, CONDENSED_BATCH, build);
+  return cuda_condensed_build_open(k, left, col ? start : NULL, col, value, rule, CONDENSED_BATCH, build);
 }
 
 int cuda_condensed_cut(struct kernels *k, const struct csr *left, struct tile_lists *tiles,
                        const struct window_rule *rule, struct condensed_lists *lists, struct csr *rest) {
   struct condensed *condensed = &lists->condensed;
-  TRY(open_build(k, left, tiles, &lists->build));
-  TRY(cuda_condensed_build_measure(k, &lists->build, rule, condensed, rest));
+  TRY(open_build(k, left, tiles, rule, &lists->build));
+  TRY(cuda_condensed_build_measure(k, &lists->build, condensed, rest));
   return window_pieces_cut(condensed->start, condensed->windows, CONDENSED_PIECE, 0, &lists->pieces);
 }
 

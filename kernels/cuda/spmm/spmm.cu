@@ -186,9 +186,11 @@ static void add_tiers(struct spmm_epilogue *f, const struct cuda_layout *a, cons
   f->windows.compressed = a->compressed;
   if (a->tiles.count > 0) f->windows.tier[f->windows.tiers++] = {a->tiles.start, tiles, place->stride, 7};
   if (a->condensed.blocks > 0)
-    f->windows.tier[f->windows.tiers++] = {a->condensed.start, condensed, place->stride, 4};
+    f->windows.tier[f->windows.tiers++] = {a->condensed.start, condensed, place->stride,
+                                           a->condensed.side == VECTOR_ROWS ? 3 : 4};
 }
-static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4, "rows of a window are powers of two");
+static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4 && VECTOR_ROWS == 1 << 3,
+              "rows of a window are powers of two");
 
 /* About as many as an H200 works on at once, by eight threads each. */
 constexpr int64_t FEW_ROW_SEGMENTS = 1 << 15;

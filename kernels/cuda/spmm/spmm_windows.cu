@@ -31,7 +31,7 @@ struct windows_place cuda_windows_place(const struct cuda_layout *a, const struc
   const int64_t row = place.stride * (int64_t)sizeof(float);
   if (op->x.dtype == F32) place.tiles = op->x.rows * vectors_of(op) * 32;
   place.condensed = place.tiles + a->tiles.pieces * TILE_ROWS * row;
-  place.bytes = place.condensed + a->condensed.pieces * CONDENSED_ROWS * row;
+  place.bytes = place.condensed + a->condensed.pieces * a->condensed.side * row;
   return place;
 }
 

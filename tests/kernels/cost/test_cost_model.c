@@ -275,6 +275,28 @@ TEST(plain_rows_cost_their_longest_and_ids_again) {
   }
 }
 
+/* Column vectors that take all arcs of as many blocks and windows cost half of what windows cost beside the
+ * gather; those that take none cost nothing. */
+TEST(vectors_cost_halves_of_windows) {
+  const struct density density = uniform(256000, 6000, 2500);
+  const int64_t arcs = density_arcs(&density) / 2;
+  for (int weighted = 0; weighted < 2; weighted++) {
+    struct cost_case c = on_h200(PRECISION_BF16, 64);
+    c.weighted = weighted;
+    const struct window_choice windows = {.windows = 16000, .blocks = 80000, .arcs = arcs},
+                               none = {.vectors = 3};
+    struct window_choice vectors = windows;
+    vectors.vectors = 3;
+    const struct choice gather = cost_divided(&c, &density, TILE_CELLS + 1);
+    const struct window_rule rule = cost_window_rule(&c, density.cols, &gather);
+    const double of_windows = 5 * rule.chain + 16000 * rule.window + 80000 * rule.block;
+    assert_close(cost_product_seconds(&c, &density, TILE_CELLS + 1, &windows) -
+                     cost_product_seconds(&c, &density, TILE_CELLS + 1, &vectors),
+                 of_windows / 2 * 1e-12, 1e-12);
+    assert_close(cost_product_seconds(&c, &density, TILE_CELLS + 1, &none), gather.seconds, 1e-15);
+  }
+}
+
 /* What no order changes, starts and the rows of the result, is in both. */
 TEST(no_order_takes_less_than_the_least) {
   for (int i = 0; i < 2; i++) {

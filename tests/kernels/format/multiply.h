@@ -41,30 +41,33 @@ static inline void tiles_multiply(const struct tiles *tiles, const struct csr *m
   }
 }
 
-/* Row r of a block times x, whose rows `col` names. Values of the block, in the order of its bits; NULL: 1.
- */
-static inline void add_block_row(const uint8_t *bits, const int32_t *col, const float *value, int r,
-                                 const double *x, int64_t width, double *y) {
-  int before = 0;
-  for (int byte = 0; byte < BLOCK_BYTES; byte++) {
-    for (int bit = 0; bit < 8; bit++) {
-      if (!(bits[byte] >> bit & 1)) continue;
-      double w = value ? (double)value[before++] : 1;
-      int c = byte % 4 * 4 + bit / 2 % 2 * 2 + bit / 4;
-      if (byte / 4 + bit % 2 * 8 != r) continue;
-      for (int64_t j = 0; j < width; j++) y[j] += w * x[col[c] * width + j];
-    }
+/* Row and column of bit `bit` of byte `byte` of a block of that side. */
+static inline void block_cell_of(int side, int byte, int bit, int *row, int *col) {
+  *row = side == VECTOR_ROWS ? byte : byte / 4 + bit % 2 * 8;
+  *col = side == VECTOR_ROWS ? bit : byte % 4 * 4 + bit / 2 % 2 * 2 + bit / 4;
+}
+
+/* Row r of block b times x, whose rows its columns name. */
+static inline void add_block_row(const struct condensed *c, int64_t b, int r, const double *x, int64_t width,
+                                 double *y) {
+  const int cells = c->side * c->side;
+  const uint8_t *bits = c->bits + b * cells / 8;
+  int before = 0, row, col;
+  for (int i = 0; i < cells; i++) {
+    if (!(bits[i / 8] >> i % 8 & 1)) continue;
+    double w = c->value ? (double)c->value[c->first[b] + before++] : 1;
+    block_cell_of(c->side, i / 8, i % 8, &row, &col);
+    if (row != r) continue;
+    for (int64_t j = 0; j < width; j++) y[j] += w * x[c->col[b * c->side + col] * width + j];
   }
 }
 
 static inline void condensed_multiply(const struct condensed *condensed, const struct csr *m, const double *x,
                                       int64_t width, double *y) {
   for (int64_t i = 0; i < m->rows; i++) {
-    int64_t w = i / CONDENSED_ROWS, v = m->row ? m->row[i] : i;
+    int64_t w = i / condensed->side, v = m->row ? m->row[i] : i;
     for (int64_t b = condensed->start[w]; b < condensed->start[w + 1]; b++)
-      add_block_row(condensed->bits + b * BLOCK_BYTES, condensed->col + b * CONDENSED_COLS,
-                    condensed->value ? condensed->value + condensed->first[b] : NULL,
-                    (int)(i % CONDENSED_ROWS), x, width, y + v * width);
+      add_block_row(condensed, b, (int)(i % condensed->side), x, width, y + v * width);
   }
 }
 

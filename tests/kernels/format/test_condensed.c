@@ -1,5 +1,6 @@
-/* Every non-zero stands in one block or in the rest, and nothing else does; blocks and the row segments of
- * the rest, read plainly, give the product; windows are chosen as the rule and the regression say. */
+/* Every non-zero stands in one block or in the rest, and nothing else does, of windows and of column vectors;
+ * blocks and the row segments of the rest, read plainly, give the product; windows are chosen as the rule and
+ * the regression say. */
 #include "kernels/format/condensed.h"
 
 #include "kernels/format/row_segments.h"
@@ -26,15 +27,16 @@ static struct csr matrix_of(int64_t rows, int64_t cols, int weighted, int apart)
   return m;
 }
 
-static const struct window_rule some = {.arc = 1, .block = 40}, none = {.arc = 1, .block = 1e9};
+static const struct window_rule some = {.arc = 1, .block = 40}, none = {.arc = 1, .block = 1e9},
+                                all_vectors = {.vectors = 1}, some_vectors = {.vectors = 3};
 
 /* How often (row, col) is there: in blocks and in the rest. */
 static int times_there(const struct condensed *c, const struct csr *rest, int64_t row, int32_t col) {
-  int times = 0;
-  int64_t w = row / CONDENSED_ROWS;
-  for (int64_t p = c->start[w] * CONDENSED_COLS; p < c->start[w + 1] * CONDENSED_COLS; p++) {
-    struct block_bit at = block_bit_of((int)(row % CONDENSED_ROWS), (int)(p % CONDENSED_COLS));
-    if (c->col[p] == col) times += c->bits[p / CONDENSED_COLS * BLOCK_BYTES + at.byte] >> at.bit & 1;
+  int times = 0, side = c->side;
+  int64_t w = row / side;
+  for (int64_t p = c->start[w] * side; p < c->start[w + 1] * side; p++) {
+    struct block_bit at = block_bit_of(side, (int)(row % side), (int)(p % side));
+    if (c->col[p] == col) times += c->bits[p / side * side * side / 8 + at.byte] >> at.bit & 1;
   }
   for (int64_t e = rest->start[row]; e < rest->start[row + 1]; e++) times += rest->col[e] == col;
   return times;
@@ -46,8 +48,8 @@ static void check_split(int64_t rows, int64_t cols, const struct window_rule *ru
   assert_ok(condensed_split(&m, rule, &c, &rest));
   assert_int_equal(c.entries + rest.nnz, m.nnz);
   if (rule == &none) assert_int_equal(c.taken, 0);
-  if (rule == &window_rule_all) assert_int_equal(rest.nnz, 0);
-  if (rule == &some && rows > 100) assert_true(c.taken > 0 && rest.nnz > 0);
+  if (rule == &window_rule_all || rule == &all_vectors) assert_int_equal(rest.nnz, 0);
+  if ((rule == &some || rule == &some_vectors) && rows > 100) assert_true(c.taken > 0 && rest.nnz > 0);
   for (int64_t i = 0; i < rows; i++) {
     for (int32_t j = 0; j < cols; j++) assert_int_equal(times_there(&c, &rest, i, j), has_arc(i, j));
   }
@@ -57,8 +59,8 @@ static void check_split(int64_t rows, int64_t cols, const struct window_rule *ru
 }
 
 TEST(every_non_zero_is_in_one_block_or_in_the_rest) {
-  const struct window_rule *rules[] = {&window_rule_all, &some, &none};
-  for (int i = 0; i < 3; i++) {
+  const struct window_rule *rules[] = {&window_rule_all, &some, &none, &all_vectors, &some_vectors};
+  for (int i = 0; i < 5; i++) {
     check_split(500, 500, rules[i]);
     check_split(77, 1290, rules[i]);
     check_split(1, 1, rules[i]);
@@ -100,12 +102,58 @@ static void check_product(int64_t rows, int64_t cols, const struct window_rule *
 }
 
 TEST(blocks_and_row_segments_add_up_to_the_product) {
-  const struct window_rule *rules[] = {&window_rule_all, &some};
-  for (int i = 0; i < 8; i++) {
-    check_product(500, 500, rules[i % 2], i / 2 % 2, 1 + i / 4);
-    check_product(33, 4500, rules[i % 2], i / 2 % 2, 1 + i / 4);
-    check_product(1, 1, rules[i % 2], i / 2 % 2, 1 + i / 4);
+  const struct window_rule *rules[] = {&window_rule_all, &some, &all_vectors, &some_vectors};
+  for (int i = 0; i < 16; i++) {
+    check_product(500, 500, rules[i % 4], i / 4 % 2, 1 + i / 8);
+    check_product(33, 4500, rules[i % 4], i / 4 % 2, 1 + i / 8);
+    check_product(1, 1, rules[i % 4], i / 4 % 2, 1 + i / 8);
   }
+}
+
+/* A column of 8 rows is in the blocks exactly where it has so many entries. */
+TEST(vectors_are_taken_by_their_entries) {
+  struct csr m = matrix_of(500, 300, 0, 1), rest;
+  struct condensed c;
+  for (int64_t threshold = 1; threshold <= VECTOR_ROWS; threshold++) {
+    assert_ok(condensed_split(&m, &(struct window_rule){.vectors = threshold}, &c, &rest));
+    assert_int_equal(c.side, VECTOR_ROWS);
+    for (int64_t first = 0; first < m.rows; first += VECTOR_ROWS) {
+      for (int32_t j = 0; j < m.cols; j++) {
+        int64_t end = first + VECTOR_ROWS < m.rows ? first + VECTOR_ROWS : m.rows, entries = 0, there = 0;
+        for (int64_t i = first; i < end; i++) entries += has_arc(i, j);
+        for (int64_t p = c.start[first / VECTOR_ROWS] * VECTOR_ROWS;
+             p < c.start[first / VECTOR_ROWS + 1] * VECTOR_ROWS; p++)
+          there |= c.col[p] == j;
+        assert_int_equal(there, entries >= threshold);
+      }
+    }
+    condensed_free(&c);
+    tiles_rest_free(&rest);
+  }
+  csr_free(&m);
+}
+
+/* The counts against the matrix cut whole, on any number of threads; of a sample about as many. */
+TEST(counts_are_those_of_the_vectors) {
+  struct csr m = matrix_of(700, 500, 0, 1), rest;
+  struct window_choice one, three, half;
+  struct condensed c;
+  for (int64_t threshold = 1; threshold <= VECTOR_ROWS; threshold++) {
+    assert_ok(condensed_split(&m, &(struct window_rule){.vectors = threshold}, &c, &rest));
+    assert_ok(condensed_vectors(&m, threshold, 1, 1, &one));
+    assert_ok(condensed_vectors(&m, threshold, 1, 3, &three));
+    assert_memory_equal(&one, &three, sizeof one);
+    assert_int_equal(one.windows, c.taken);
+    assert_int_equal(one.blocks, c.blocks);
+    assert_int_equal(one.arcs, c.entries);
+    assert_int_equal(one.vectors, threshold);
+    condensed_free(&c);
+    tiles_rest_free(&rest);
+  }
+  assert_ok(condensed_vectors(&m, 2, 1, 1, &one));
+  assert_ok(condensed_vectors(&m, 2, 2, 2, &half));
+  assert_true(half.arcs != one.arcs && half.arcs > one.arcs / 2 && half.arcs < one.arcs * 2);
+  csr_free(&m);
 }
 
 /* Ascending in a window, the last one repeated to the end of its block. */
@@ -133,7 +181,8 @@ TEST(bits_stand_where_the_fragments_of_a_product_want_them) {
   for (int thread = 0; thread < BLOCK_BYTES; thread++) {
     for (int r = 0; r < 4; r++) {
       int row = thread / 4 + 8 * (r % 2), col = thread % 4 * 4 + r / 2 * 2;
-      struct block_bit even = block_bit_of(row, col), odd = block_bit_of(row, col + 1);
+      struct block_bit even = block_bit_of(CONDENSED_ROWS, row, col),
+                       odd = block_bit_of(CONDENSED_ROWS, row, col + 1);
       assert_int_equal(even.byte, thread);
       assert_int_equal(even.bit, r);
       assert_int_equal(odd.byte, thread);

@@ -1,5 +1,5 @@
-/* Windows that the GPU condenses are, to the bit, those of kernels/format/condensed.c: of a matrix, of what
- * tiles leave of one, and in a layout that has tiles, condensed windows and a rest. */
+/* Windows and column vectors that the GPU condenses are, to the bit, those of a plain cut: of a matrix, of
+ * what tiles leave of one, and in a layout that has tiles, condensed windows and a rest. */
 #include "kernels/cost/cost_models.h"
 #include "kernels/cuda/layout/layout.h"
 #include "runtime/base/random.h"
@@ -27,8 +27,8 @@ static struct csr matrix_of(int64_t rows, int64_t cols, int weighted) {
 static struct condensed_arrays arrays_for(struct kernels *k, const struct condensed *c,
                                           const struct csr *rest) {
   int64_t count = c->blocks + 1;
-  return (struct condensed_arrays){.col = device_block(k, NULL, count * CONDENSED_COLS * 4),
-                                   .bits = device_block(k, NULL, count * BLOCK_BYTES),
+  return (struct condensed_arrays){.col = device_block(k, NULL, count * c->side * 4),
+                                   .bits = device_block(k, NULL, count * c->side * c->side / 8),
                                    .first = device_block(k, NULL, count * 8),
                                    .value = device_block(k, NULL, c->entries * 4 + 4),
                                    .rest_col = device_block(k, NULL, rest->nnz * 4 + 4),
@@ -37,8 +37,8 @@ static struct condensed_arrays arrays_for(struct kernels *k, const struct conden
 
 static void assert_same_blocks(struct kernels *k, const struct condensed_arrays *at,
                                const struct condensed *c) {
-  assert_same(k, at->col, c->col, c->blocks * CONDENSED_COLS * 4);
-  assert_same(k, at->bits, c->bits, c->blocks * BLOCK_BYTES);
+  assert_same(k, at->col, c->col, c->blocks * c->side * 4);
+  assert_same(k, at->bits, c->bits, c->blocks * c->side * c->side / 8);
   if (c->value && c->blocks > 0) assert_same(k, at->first, c->first, (c->blocks + 1) * 8);
   if (c->value) assert_same(k, at->value, c->value, c->entries * 4);
 }
@@ -57,8 +57,9 @@ static void check_build(struct kernels *k, const struct csr *m, const int64_t *s
   struct condensed expected, actual;
   struct csr expected_rest, rest;
   assert_ok(condensed_split(on_host, rule, &expected, &expected_rest));
-  assert_ok(cuda_condensed_build_open(k, m, start, col, value, batch, &build));
-  assert_ok(cuda_condensed_build_measure(k, &build, rule, &actual, &rest));
+  assert_ok(cuda_condensed_build_open(k, m, start, col, value, rule, batch, &build));
+  assert_ok(cuda_condensed_build_measure(k, &build, &actual, &rest));
+  assert_int_equal(actual.side, expected.side);
   assert_int_equal(actual.taken, expected.taken);
   assert_int_equal(actual.blocks, expected.blocks);
   assert_int_equal(actual.entries, expected.entries);
@@ -78,9 +79,10 @@ static void check_build(struct kernels *k, const struct csr *m, const int64_t *s
 
 static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int weighted) {
   static const struct window_rule some = {.arc = 1, .block = 60}, none = {.arc = 1, .block = 1e9};
-  const struct window_rule *rules[] = {&window_rule_all, &some, &none};
+  static const struct window_rule vectors[] = {{.vectors = 1}, {.vectors = 3}, {.vectors = 8}};
+  const struct window_rule *rules[] = {&window_rule_all, &some, &none, &vectors[0], &vectors[1], &vectors[2]};
   struct csr m = matrix_of(rows, cols, weighted);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 6; i++) {
     check_build(k, &m, NULL, NULL, NULL, &m, rules[i], CONDENSED_BATCH);
     check_build(k, &m, NULL, NULL, NULL, &m, rules[i], 5000); /* several batches */
     check_build(k, &m, NULL, NULL, NULL, &m, rules[i], 1);    /* one for each window */
@@ -110,6 +112,8 @@ static void check_rest(struct kernels *k, int weighted) {
   assert_ok(cuda_tiles_build_measure(k, &build, LEAST, &m, &tiles, &rest));
   assert_ok(cuda_tiles_build_rest(k, &build, LEAST, rest.nnz));
   check_build(k, &rest, build.rest_start, build.rest_col, build.rest_value, &left, &window_rule_all, 30000);
+  check_build(k, &rest, build.rest_start, build.rest_col, build.rest_value, &left,
+              &(struct window_rule){.vectors = 2}, 30000);
   cuda_tiles_build_close(k, &build);
   tiles_free(&expected);
   tiles_free(&tiles);
@@ -159,6 +163,7 @@ static void compare(struct kernels *k, const struct csr *m, const struct window_
   assert_ok(tiles_split(m, a->base.least, 2, &tiles, &left));
   assert_ok(condensed_split(&left, rule, &expected, &rest));
   assert_int_equal(a->base.tiles, tiles.count);
+  assert_int_equal(c->side, expected.side);
   assert_int_equal(a->base.windows, expected.taken);
   assert_int_equal(a->base.window_entries, expected.entries);
   assert_int_equal(a->gathered, rest.nnz);
@@ -184,19 +189,22 @@ static void make_windows_cheap(const struct kernels *k) {
 }
 
 static void check_layout(struct kernels *k, int weighted, enum layout_tiers tiers) {
-  const struct layout_plan plan = {.tiers = tiers, .width = 64};
+  const struct layout_plan plan = {.tiers = tiers, .width = 64, .vector_threshold = 4};
+  const struct window_rule vectors = {.vectors = 4};
   const struct cost_case c = {cost_model_of(k->device->name), PRECISION_BF16, 64, weighted, {0, 0}};
   struct csr m = matrix_of(2500, 2500, weighted);
   struct layout *layout = NULL;
   assert_ok(layout_init(k, &m, &plan, &layout));
   assert_true(layout->windows > 0);
-  if (tiers == LAYOUT_AUTO) assert_true(cuda_layout(layout)->gathered > 0);
+  if (tiers != LAYOUT_WINDOWS) assert_true(cuda_layout(layout)->gathered > 0);
+  assert_int_equal(layout->vectors, tiers == LAYOUT_VECTORS ? 4 : 0);
   if (tiers == LAYOUT_AUTO && cuda_has_tiles()) assert_true(layout->tiles > 0);
   struct density density;
   assert_ok(tiles_density(&m, 1, &density));
   const struct choice choice = cost_divided(&c, &density, layout->least);
   struct window_rule rule = cost_window_rule(&c, m.cols, &choice);
-  compare(k, &m, tiers == LAYOUT_AUTO ? &rule : &window_rule_all, cuda_layout(layout));
+  const struct window_rule *forced = tiers == LAYOUT_VECTORS ? &vectors : &window_rule_all;
+  compare(k, &m, tiers == LAYOUT_AUTO ? &rule : forced, cuda_layout(layout));
   layout_free(k, layout);
   csr_free(&m);
   free_blocks(k->device);
@@ -207,6 +215,7 @@ static void layouts(struct kernels *k) {
   for (int weighted = 0; weighted < 2; weighted++) {
     check_layout(k, weighted, LAYOUT_AUTO);
     check_layout(k, weighted, LAYOUT_WINDOWS);
+    check_layout(k, weighted, LAYOUT_VECTORS);
   }
   cost_models_forget();
 }

@@ -96,7 +96,8 @@ struct way {
 
 static const struct way ways[] = {{INCIDENCE_AUTO, 0, LAYOUT_GATHER},   {INCIDENCE_STEPS, 0, LAYOUT_GATHER},
                                   {INCIDENCE_STEPS, 32, LAYOUT_GATHER}, {INCIDENCE_STEPS, 96, LAYOUT_GATHER},
-                                  {INCIDENCE_STEPS, 0, LAYOUT_CSR},     {INCIDENCE_FUSED, 0, LAYOUT_GATHER}};
+                                  {INCIDENCE_STEPS, 0, LAYOUT_CSR},     {INCIDENCE_FUSED, 0, LAYOUT_GATHER},
+                                  {INCIDENCE_STEPS, 0, LAYOUT_VECTORS}};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 static void open_incidence(struct kernels *k, const struct way *way, struct incidence *a) {

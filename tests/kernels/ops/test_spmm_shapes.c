@@ -1,5 +1,5 @@
-/* Products of matrices of special shapes, by the gather alone, with tiles or condensed windows, and of plain
- * rows, where a device has them. */
+/* Products of matrices of special shapes, by the gather alone, with tiles, condensed windows or column
+ * vectors, and of plain rows, where a device has them. */
 #include "tests/kernels/every_table.h"
 
 #include "kernels/ops/sparse.h"
@@ -15,7 +15,10 @@ static const struct layout_plan plans[] = {{.tiers = LAYOUT_GATHER, .width = 64}
                                            {.tiers = LAYOUT_CSR, .csr_groups = 1, .csr_uncached = 1},
                                            {.tiers = LAYOUT_CSR, .csr_groups = 2, .csr_uncached = 1},
                                            {.tiers = LAYOUT_CSR, .csr_groups = 4, .csr_uncached = 1},
-                                           {.tiers = LAYOUT_CSR, .csr_groups = 4}};
+                                           {.tiers = LAYOUT_CSR, .csr_groups = 4},
+                                           {.tiers = LAYOUT_VECTORS, .width = 64},
+                                           {.tiers = LAYOUT_VECTORS, .width = 64, .vector_threshold = 1},
+                                           {.tiers = LAYOUT_VECTORS, .width = 64, .vector_threshold = 6}};
 
 /* Plans that lead to different layouts: the processor gathers in any. */
 static int plans_of(const struct kernels *k) {

@@ -84,6 +84,7 @@ for precision in fp32 fp64; do
 done
 prints 'scratch 0.0 MiB' hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1
 refuses '--graph goes with --all or --ablate' spmm --graph arxiv-like --device cpu
+refuses '--threshold goes with --layout vectors' spmm --threshold 2 --layout windows --device cpu
 for option in 'spmm --nodes' 'attention --degree' 'hyper --hyperedges' 'hyper --incidences' 'exchange --rows'; do
   refuses "${option#* } would be passed over beside --dataset; one of them is allowed" $option 9 --dataset made.h5
 done
@@ -116,7 +117,7 @@ below 1e-5 error
   fail "a choice of tiers on a device that has one"
 prints '^fp32: auto above the fastest tier by 0\.0% at most, above the gather by 0\.0%;' spmm --all --graph made.h5 --reps 1 --threads 2
 gnnbench spmm --ablate --graph made.h5 --width 16 --reps 1 --threads 2 --json >out.txt
-for technique in tiles condensed sorted 'order as given' 'order found' fused csr 'csr, CRC, CWM 4'; do
+for technique in tiles condensed sorted 'order as given' 'order found' fused csr 'csr, CRC, CWM 4' 'vectors 1' 'vectors 8'; do
   grep -q "\"technique\": \"[^\"]*$technique" out.txt || fail "no row for $technique"
 done
 

@@ -109,6 +109,7 @@ refuses 2 'model\.residual = true .*"unigcnii"' run.toml --set model.type=unigcn
 refuses 2 'sound\.h5: has no /hypergraph, on which model\.type = "hgnn" runs' run.toml --set model.type=hgnn
 refuses 2 'model\.aggregator must be "mean".*not "median"' run.toml --set model.type=sage --set model.aggregator=median
 refuses 2 'model\.layers must be an integer from 1 to 1000, not 0' run.toml --set model.layers=0
+refuses 2 'runtime\.vector_threshold must be an integer from 1 to 8, not 9' run.toml --set runtime.layout=vectors --set runtime.vector_threshold=9
 refuses 2 'model\.hidden = 8 .*model\.heads = 3' run.toml --set model.type=gat --set model.heads=3
 refuses 2 'model\.hidden = 8 .*model\.heads = 3' run.toml --set model.type=gatv2 --set model.heads=3
 refuses 2 'model\.layers = 2.*agnn.*3' run.toml --set model.type=agnn

@@ -48,6 +48,14 @@ cp out.txt cut.txt
 works gnntrain config.toml --plan 1 --quiet --set "$hubs" --set runtime.layout=csr
 holds "$(field 1 4) > $(field 1 4 cut.txt)" "plain rows"
 
+# Column vectors: where none is full enough, what the gather takes; where all are taken, longer in so sparse a graph.
+works gnntrain config.toml --plan 1 --quiet --set runtime.layout=gather
+cp out.txt gather.txt
+works gnntrain config.toml --plan 1 --quiet --set runtime.layout=vectors --set runtime.vector_threshold=8
+holds "$(field 1 4) == $(field 1 4 gather.txt)" "no column vectors"
+works gnntrain config.toml --plan 1 --quiet --set runtime.layout=vectors --set runtime.vector_threshold=1
+holds "$(field 1 4) > $(field 1 4 gather.txt)" "all column vectors"
+
 # Every model of graphs, a grid, maxima, a batch norm.
 for model in agnn appnp gat gatv2 gcn gcnii gin mlp sage sgc; do
   works gnntrain config.toml --plan 2,128 --set model.type=$model --set runtime.precision=bf16 --quiet

@@ -284,6 +284,7 @@ TEST(training_agrees_through_other_layouts) {
   check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"tiles\"", rough());
   check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"windows\"", rough());
   check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"csr\"", rough());
+  check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"vectors\"", rough());
 }
 
 /* A setting out of a list, or one of two numbers. */
