@@ -3,6 +3,7 @@
 A row is "NAME", "NAME, stand-in" where the graph was made, each with ", WIDTH" behind where a table has several columns of X and
 with ", PRECISION" in another one than fp32. Beside it stands what published.tsv has for that name and width.
 """
+import math
 from decimal import Decimal
 
 import papers_data
@@ -29,6 +30,11 @@ def times(values):
     """As "1.2 to 3.4"."""
     least, most = number(min(values), 3), number(max(values), 3)
     return least if least == most else f"{least} to {most}"
+
+
+def mean(ratios):
+    """The geometric one."""
+    return Decimal(math.prod(float(r) ** (1 / len(ratios)) for r in ratios))
 
 
 class PaperTable(Table):
@@ -101,22 +107,30 @@ class PaperTable(Table):
         return " and ".join(dict.fromkeys(machine for _, _, machine in self.calls()))
 
     def counted(self, ratios):
-        return f"in {sum(r > 1 for r in ratios)} of {len(ratios)} cases ({times(ratios)} times as fast)"
+        faster, middle = sum(r > 1 for r in ratios), number(mean(ratios), 3)
+        return f"in {faster} of {len(ratios)} cases ({times(ratios)} times as fast, {middle} by the geometric mean)"
+
+    def verdict(self, ratios):
+        """On what the paper says of its technique."""
+        return f"That `{self.technique}` is the faster one {'holds' if mean(ratios) > 1 else 'does not hold'} here on the whole."
 
     def here(self):
         """What was measured, in sentences."""
         ratios = {c: [r for r in (self.ratio(row, c) for row in self.rows) if r] for c in self.compared()}
         if ratios:
             yield from (f"On {self.machines()} `{c}` beats cuSPARSE {self.counted(found)}." for c, found in ratios.items())
-            if self.technique not in ratios:
+            if self.technique in ratios:
+                yield self.verdict(ratios[self.technique])
+            else:
                 yield f"The program has no `{self.technique}` yet." if self.technique not in self.keys else \
                       f"`{self.technique}` came through nowhere."
             return
-        plain = next((c for c in ("given", "csr", "gather") if c in self.keys and c != self.technique), None)
+        plain = next((c for c in ("given", "gather", "csr") if c in self.keys and c != self.technique), None)
         pairs = [(self.ms(row, plain), self.ms(row, self.technique)) for row in self.rows]
         found = [a / b for a, b in pairs if a and b]
         if found:
             yield f"On {self.machines()} `{self.technique}` beats `{plain}` {self.counted(found)}."
+            yield self.verdict(found)
             return
         ours = [value for value in (self.ms(row, "auto") for row in self.rows) if value]
         if ours:
