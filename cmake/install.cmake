@@ -2,7 +2,7 @@
 # each other from where they lie, so that an installation can be moved.
 include(GNUInstallDirs)
 set(share ${CMAKE_INSTALL_DATADIR}/gnntrain)
-install(DIRECTORY configs/ DESTINATION ${share}/configs FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY configs/ DESTINATION ${share}/configs FILES_MATCHING PATTERN "*.toml" PATTERN papers EXCLUDE)
 install(FILES launch/openmpi-mca-params.conf DESTINATION ${share})
 install(PROGRAMS launch/report launch/sweep launch/compare DESTINATION ${share}/launch)
 install(DIRECTORY launch/study DESTINATION ${share}/launch FILES_MATCHING PATTERN "*.py" PATTERN "*.css")

@@ -80,7 +80,7 @@ refused() {
 # one_sentence PATTERN WHAT: err.txt holds one of our programs, which matches or contains that text; of a single process
 # nothing else, but for the places of code that a failure passed.
 one_sentence() {
-  local ours='^(gnntrain|gnndata|gnnbench|comm_faults|to_dataset\.py|scaling|report|sweep|compare): '
+  local ours='^(gnntrain|gnndata|gnnbench|comm_faults|to_dataset\.py|scaling|report|sweep|compare|papers): '
   grep -aE "$ours" err.txt >sentence.txt || fail "nothing is said: $2"
   (($(wc -l <sentence.txt) == 1)) || fail "not one sentence: $2"
   [[ $2 == *mpirun* ]] || ! grep -avqE "$ours|^  at [^ ]+:[0-9]+ in " err.txt || fail "more than one sentence: $2"

@@ -6,7 +6,7 @@ python3 -c 'import tomllib' 2>/dev/null || { echo "skipped: no Python 3.11" && e
 bench=$GNNTRAIN_SOURCE/tests/bench
 "$bench/report" --check || fail "a page is not what tests/bench/report writes"
 
-rm -rf house && mkdir house && cp -r "$GNNTRAIN_SOURCE/docs" house/
+rm -rf house && mkdir -p house/configs && cp -r "$GNNTRAIN_SOURCE/docs" house/ && cp -r "$GNNTRAIN_SOURCE/configs/papers" house/configs/
 # sees CODE MESSAGE: report --check ends with that exit code and says that
 sees() {
   local code=0
