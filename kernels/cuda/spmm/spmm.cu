@@ -269,6 +269,7 @@ static int run_csr(struct kernels *k, const struct spmm *op, const struct spmm_p
   sums.x_bytes = (uint32_t)(op->x.stride * dtype_bytes(op->x.dtype));
   sums.first = (int32_t)part->first;
   sums.rows = a->base.csr->rows;
+  sums.bare = !op->epilogue && is_bare(bare);
   TRY(cuda_csr_sums(k, &sums, op->x.dtype, &a->csr, &fused.epilogue));
   return part->end < op->x.cols ? OK : epilogue_apart(k, op, &fused);
 }

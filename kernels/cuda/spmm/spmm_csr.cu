@@ -29,26 +29,28 @@ static __device__ __forceinline__ struct entry read_entry(const struct csr_sums 
   return entry;
 }
 
-/* Adds entries [first, first + COUNT), whose rows of X are under way together; cache: these, if CACHED; x:
- * where each group's column of this thread is in X's first row. */
-template <class T, int GROUPS, bool CACHED, int COUNT>
+/* Adds up to AHEAD entries from `first` on, `left` of them, whose rows of X are under way together; behind
+ * them the last one is read again, and adds nothing. cache: these, if CACHED; x: where each group's column of
+ * this thread is in X's first row. */
+template <class T, int GROUPS, bool CACHED>
 static __device__ __forceinline__ void add_entries(const struct csr_sums &op, const char *const (&x)[GROUPS],
-                                                   const struct entry *cache, int64_t first,
+                                                   const struct entry *cache, int64_t first, int left,
                                                    float (&sum)[GROUPS]) {
-  float factor[COUNT];
-  T value[COUNT][GROUPS];
+  float factor[AHEAD];
+  T value[AHEAD][GROUPS];
 #pragma unroll
-  for (int i = 0; i < COUNT; i++) {
-    const struct entry entry = CACHED ? cache[i] : read_entry(op, first + i);
+  for (int i = 0; i < AHEAD; i++) {
+    const int at = min(i, left - 1);
+    const struct entry entry = CACHED ? cache[at] : read_entry(op, first + at);
     factor[i] = entry.factor;
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
       value[i][g] = read_only((const T *)(x[g] + (uint64_t)entry.col * op.x_bytes));
   }
 #pragma unroll
-  for (int i = 0; i < COUNT; i++) {
+  for (int i = 0; i < AHEAD; i++) {
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) sum[g] = fmaf(factor[i], (float)value[i][g], sum[g]);
+    for (int g = 0; g < GROUPS; g++) sum[g] = i < left ? fmaf(factor[i], (float)value[i][g], sum[g]) : sum[g];
   }
 }
 
@@ -57,12 +59,9 @@ template <class T, int GROUPS, bool CACHED>
 static __device__ __forceinline__ void add_batch(const struct csr_sums &op, const char *const (&x)[GROUPS],
                                                  const struct entry *cache, int64_t first, int count,
                                                  float (&sum)[GROUPS]) {
-  int i = 0;
 #pragma unroll 1
-  for (; i + AHEAD <= count; i += AHEAD)
-    add_entries<T, GROUPS, CACHED, AHEAD>(op, x, cache + i, first + i, sum);
-#pragma unroll 1
-  for (; i < count; i++) add_entries<T, GROUPS, CACHED, 1>(op, x, cache + i, first + i, sum);
+  for (int i = 0; i < count; i += AHEAD)
+    add_entries<T, GROUPS, CACHED>(op, x, cache + i, first + i, count - i, sum);
 }
 
 /* sum: of row i, by the whole warp together. */
@@ -102,10 +101,15 @@ static __global__ void __launch_bounds__(BLOCK)
   double sum[GROUPS] = {};
   sum_row<T, GROUPS, CACHED>(op, i, x, cache[CACHED ? warp : 0], sum);
   const int32_t row = op.row ? __ldg(op.row + i) : (int32_t)i;
+  const float scale = op.bare && epilogue.row_scale ? epilogue.row_scale[row] : 1;
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
     float total[1] = {(float)sum[g]};
-    if (col + g * WARP < epilogue.width) epilogue_row<T>(epilogue, false, row, col + g * WARP, total);
+    if (col + g * WARP >= epilogue.width) continue;
+    if (op.bare)
+      *at<T>(epilogue.y, row, col + g * WARP) = (T)(scale * total[0]);
+    else
+      epilogue_row<T>(epilogue, false, row, col + g * WARP, total);
   }
 }
 

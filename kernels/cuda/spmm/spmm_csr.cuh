@@ -15,6 +15,7 @@ struct csr_sums {
   uint32_t x_bytes; /* from row to row */
   int32_t first;    /* column; those up to the epilogue's width are summed */
   int64_t rows;
+  bool bare; /* rows end with their sums times the row scale, in y */
 };
 
 /* Sums columns [first, epilogue->width) of all rows and ends them by `epilogue`, which has neither norm nor

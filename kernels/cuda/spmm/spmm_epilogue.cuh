@@ -278,12 +278,16 @@ static __device__ __forceinline__ void epilogue_row(const struct spmm_epilogue &
   epilogue_and_store<T>(f, whole, row, col, n, sum);
 }
 
-/* The epilogue of rows between whose sums and y nothing is but the row scale and an epilogue of at most a
- * bias, a ReLU and dropout, in place and in whole vectors: finish_row's bits without most of its tests, which
- * sums of few entries feel. */
+/* Whether nothing is between the sums of a row and y, both T, but the row scale and the epilogue. */
+static inline bool is_bare(const struct spmm_epilogue &f) {
+  return f.narrow && f.windows.tiers == 0 && !f.self_scale && !f.accumulate && !f.has_halo && !f.added.data &&
+         !f.below.kept.data && !f.below.signs.data;
+}
+
+/* The epilogue of such rows, of at most a bias, a ReLU and dropout, in place and in whole vectors:
+ * epilogue_row's bits without most of its tests, which sums of few entries feel. */
 static inline bool is_plain(const struct spmm_epilogue &f, int64_t element) {
-  return f.whole && f.narrow && f.width * element % 16 == 0 && f.windows.tiers == 0 && !f.self_scale &&
-         !f.accumulate && !f.has_halo && !f.added.data && !f.below.kept.data && !f.below.signs.data;
+  return is_bare(f) && f.whole && f.width * element % 16 == 0;
 }
 
 static inline bool is_plain_epilogue(const struct spmm_epilogue &f, const struct epilogue &epilogue) {
