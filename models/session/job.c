@@ -219,12 +219,11 @@ static int64_t making_bytes(const struct job *job) {
 }
 
 static void add_training(struct job *job) {
-  struct footprint_stages stages = {
-      .graph = shard_bytes(&job->shard),
-      .owners = directory_bytes(&job->directory),
-      .making = making_bytes(job),
-      .made = job->comm.rank == 0 ? job->partition.memory : 0,
-      .building = shard_build_bytes(&job->shard)};
+  struct footprint_stages stages = {.graph = shard_bytes(&job->shard),
+                                    .owners = directory_bytes(&job->directory),
+                                    .making = making_bytes(job),
+                                    .made = job->comm.rank == 0 ? job->partition.memory : 0,
+                                    .building = shard_build_bytes(&job->shard)};
   footprint_add_training(&job->footprint, &job->trainer, &job->run, &stages);
 }
 

@@ -91,18 +91,19 @@ static void divide_row(const struct arrival *a, int64_t v, const struct arrival_
   adj->degree[v] = sum_of(row);
 }
 
-/* As rows lie, in pieces, behind which they go. */
+/* Rows as they lie, in pieces, behind which they go. */
 static void divide(struct arrival *a, const struct arrival_scratch *scratch, struct adjacency *adj) {
-  const int64_t entries = adj->own_part.nnz + adj->halo_part.nnz,
-                piece = larger(a->own * arrival_piece() / larger(entries, 1), 1); /* rows */
+  const int64_t entries = adj->own_part.nnz + adj->halo_part.nnz, rows = arrival_lying(a),
+                piece = larger(rows * arrival_piece() / larger(entries, 1), 1);
   place_own(a, adj);
   place_halo(a, adj);
-  for (int64_t first = 0; first < a->own; first += piece) {
-    const int64_t end = smaller(first + piece, a->own);
+  for (int64_t first = 0; first < rows; first += piece) {
+    const int64_t end = smaller(first + piece, rows);
 #pragma omp parallel for schedule(dynamic, 64)
     for (int64_t i = first; i < end; i++) {
       const int64_t v = arrival_lies(a, i);
-      if (i + 2 < a->own) arrival_fetch(a, arrival_lies(a, i + 2));
+      arrival_fetch(a, i + 2);
+      if (v < 0) continue;
       const struct arrival_row row = arrival_row(a, v, scratch);
       divide_row(a, v, &row, adj);
     }

@@ -53,14 +53,21 @@ static int is_in_order(const struct arrival *a) {
   return a->whole && a->runs == 1 && a->own == a->block->nodes;
 }
 
-int64_t arrival_lies(const struct arrival *a, int64_t i) {
-  return a->whole ? id_map_at(&a->local, a->block->first + i) : i;
+int64_t arrival_lying(const struct arrival *a) {
+  return a->whole ? a->block->rows : a->own;
 }
 
-void arrival_fetch(const struct arrival *a, int64_t v) {
-  if (is_in_order(a)) return;
+int64_t arrival_lies(const struct arrival *a, int64_t i) {
+  if (!a->whole) return i;
+  const int64_t local = id_map_at(&a->local, a->block->first + i);
+  return local < a->own ? local : -1;
+}
+
+void arrival_fetch(const struct arrival *a, int64_t i) {
+  const int64_t v = i < arrival_lying(a) ? arrival_lies(a, i) : -1;
+  if (v < 0 || is_in_order(a)) return;
   const struct arrival_row row = arrival_find(a, v);
-  for (int64_t i = 0; i < row.count; i++) id_map_fetch(&a->local, row.col[i]);
+  for (int64_t e = 0; e < row.count; e++) id_map_fetch(&a->local, row.col[e]);
 }
 
 /* An entry more than the longest row has: what is written behind the last one. */

@@ -14,10 +14,12 @@ struct arrival_scratch {
 /* Errors: FAILED when memory is short. Freed by arrival_scratch_free. */
 int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *scratch);
 void arrival_scratch_free(struct arrival_scratch *scratch);
-/* The own row that lies i-th where rows have arrived. */
+/* Rows where they lie, and the own row that is the i-th of them; -1: another rank's. */
+int64_t arrival_lying(const struct arrival *a);
 int64_t arrival_lies(const struct arrival *a, int64_t i);
-/* Asks for what arrival_row() will look up of that own row: a row or two later it lies in the cache. */
-void arrival_fetch(const struct arrival *a, int64_t v);
+/* Asks for what arrival_row() will look up of the i-th, if there is one: a row or two later it lies in the
+ * cache. */
+void arrival_fetch(const struct arrival *a, int64_t i);
 /* An own row, in this thread's room or where it lies. */
 struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch);
 

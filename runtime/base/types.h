@@ -31,6 +31,6 @@ enum layout_tiers {
 #define LAYOUT_NAMES "auto", "gather", "tiles", "windows", "selector", "csr", "vectors"
 extern const char *const layout_name[]; /* NULL at the end */
 enum { VECTOR_ROWS = 8 }; /* of a window of LAYOUT_VECTORS: a column in it is a vector of so many cells */
-enum { VECTOR_THRESHOLD = 3 }; /* non-zeros from which on tensor cores take it, where nothing else is said */
+enum { VECTOR_THRESHOLD = 8 }; /* non-zeros from which on tensor cores take it, where nothing else is said */
 
 #endif

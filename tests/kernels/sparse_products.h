@@ -47,7 +47,7 @@ static inline int64_t column_of(const struct kind *kind, int64_t v, int64_t e, i
 
 static inline int make_layout(struct kernels *k, const struct csr *m, const struct kind *kind,
                               struct layout **a) {
-  const struct layout_plan plan = {.tiers = kind->tiers, .width = 64};
+  const struct layout_plan plan = {.tiers = kind->tiers, .width = 64, .vector_threshold = 3};
   return layout_init(k, m, &plan, a);
 }
 

@@ -267,7 +267,7 @@ TEST(plain_rows_cost_their_longest_and_ids_again) {
     struct cost_case c = on_h200(PRECISION_BF16, width);
     const double gather = cost_divided(&c, &density, TILE_CELLS + 1).seconds,
                  ids = (double)(density_arcs(&density) * 4 + density.rows * 8) * cost_model_h200.pass.byte;
-    const double warps = width < 128 ? 1 : (double)width / 128;
+    const double warps = width < 64 ? 1 : (double)width / 64;
     assert_close(cost_csr_seconds(&c, &density), gather + (warps - 1) * ids * 1e-12, 1e-15);
     c.rows.longest = 1000000;
     assert_close(cost_csr_seconds(&c, &density) - gather - (warps - 1) * ids * 1e-12,

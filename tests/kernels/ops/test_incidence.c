@@ -101,7 +101,7 @@ static const struct way ways[] = {{INCIDENCE_AUTO, 0, LAYOUT_GATHER},   {INCIDEN
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 static void open_incidence(struct kernels *k, const struct way *way, struct incidence *a) {
-  const struct layout_plan plan = {.tiers = way->tiers};
+  const struct layout_plan plan = {.tiers = way->tiers, .vector_threshold = 3};
   assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, &plan, way->form, a));
   a->panel = way->panel;
   if (k->ops->incidence->fuses && way->form == INCIDENCE_FUSED) assert_non_null(a->pair);

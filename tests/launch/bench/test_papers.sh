@@ -163,7 +163,7 @@ lacks '7|predicted|making' <(grep '^[|]' out.txt | grep -v DGL || true)
 says '`windows` beats cuSPARSE in 0 of 2 cases \(0\.5 times as fast, 0\.500 by the geometric mean\)\. On one GPU `auto` beats cuSPARSE in 2 of 2 cases \(4 times'
 says 'That `windows` is the faster one does not hold here on the whole\.'
 
-works "${papers[@]}" tcgnn --bin gpu --only fig6-gcn --device cuda --data data --skip-larger-than 10000
+works "${papers[@]}" tcgnn --bin gpu --only fig6-agnn --device cuda --data data --skip-larger-than 10000
 for layout in gather windows csr auto; do holds "$(cell out.txt 'citeseer, stand-in' $layout) > 0" "epochs by $layout"; done
 is out.txt 'citeseer, stand-in' odd failed
 says 'papers: odd: gnntrain: .*runtime\.layout' err.txt
