@@ -55,12 +55,23 @@ static int64_t find_fall(const struct graph *graph, int64_t row) {
   return e < end ? e : end;
 }
 
-static int check_rows(const struct graph *graph) {
-  int64_t wrong = graph->rows;
-#pragma omp parallel for schedule(static) reduction(min : wrong)
-  for (int64_t row = 0; row < graph->rows; row++) {
-    if (row < wrong && find_fall(graph, row) < graph->start[row + 1]) wrong = row;
-  }
+/* Several entries at once: whether the row ascends, and its self loops. */
+static int ascends(const struct graph *graph, int64_t row, int64_t *loops) {
+  const int32_t *col = graph->col + graph->start[row], self = (int32_t)(graph->first + row);
+  const int64_t count = graph->start[row + 1] - graph->start[row];
+  int falls = 0, found = 0;
+  for (int64_t i = 1; i < count; i++) falls |= col[i] <= col[i - 1];
+  for (int64_t i = 0; i < count; i++) found += col[i] == self;
+  *loops += found;
+  return !falls;
+}
+
+static int check_rows(struct graph *graph) {
+  int64_t wrong = graph->rows, loops = 0;
+#pragma omp parallel for schedule(static) reduction(min : wrong) reduction(+ : loops)
+  for (int64_t row = 0; row < graph->rows; row++)
+    if (!ascends(graph, row, &loops)) wrong = smaller(wrong, row);
+  graph->loops = loops;
   if (wrong == graph->rows) return OK;
   int64_t e = find_fall(graph, wrong);
   FAIL(BAD_INPUT,

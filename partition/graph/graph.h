@@ -13,6 +13,7 @@ struct graph {
   int64_t nodes;       /* of the whole graph */
   int64_t first, rows; /* the rows held: [first, first + rows) */
   int64_t edges;       /* non-zeros held */
+  int64_t loops;       /* of them self loops */
   int64_t *start;      /* [rows + 1], start[0] = 0 */
   int32_t *col;        /* [edges] global ids (a graph of 2^31 nodes or more is refused), ascending in a row */
   float *weight;       /* NULL: binary */

@@ -303,12 +303,12 @@ static int is_elsewhere(struct columns *columns, int32_t node) {
   return 1;
 }
 
-/* Where all nodes are own there is no halo, and rows of the block ascend: the self loop is soon found. */
+/* Where all nodes are own there is no halo, and rows of the block ascend: a self loop is soon found. */
 static void look_at(struct arrival *a, int64_t v, struct columns *columns) {
   const struct arrival_row row = arrival_find(a, v);
   const int32_t self = (int32_t)a->directory->id[v];
   if (a->whole && a->own == a->block->nodes) {
-    a->has_loop[v] = find_sorted(row.col, 0, row.count, self) >= 0;
+    a->has_loop[v] = a->block->loops > 0 && find_sorted(row.col, 0, row.count, self) >= 0;
     return;
   }
   int64_t in_halo = 0;

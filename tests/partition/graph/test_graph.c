@@ -49,6 +49,10 @@ TEST_ALSO_IN_BLOCKS(symmetric_graphs_pass, 256) {
   random_dataset(&comm, &g, "test_graph_symmetric", &dataset);
   random_block_of_rows(&comm, &dataset, &block);
   assert_ok(graph_check_symmetric(&comm, &block, graph_hash(&block)));
+  int64_t loops = 0;
+  for (int64_t v = block.first; v < block.first + block.rows; v++) loops += g.matrix[v * g.nodes + v] != 0;
+  assert_int_equal(block.loops, loops);
+  assert_true(comm.size > 1 || loops > 0);
   graph_free(&block);
   random_end(&comm, &g, &dataset);
 }
@@ -114,8 +118,14 @@ static void ring_block(struct ring *ring, int64_t row, float weight, int drop) {
     }
     ring->start[v - first + 1] = edges;
   }
-  ring->block = (struct graph){12,          first,     last - first, edges,
-                               ring->start, ring->col, ring->weight, "ring.h5"};
+  ring->block = (struct graph){.nodes = 12,
+                               .first = first,
+                               .rows = last - first,
+                               .edges = edges,
+                               .start = ring->start,
+                               .col = ring->col,
+                               .weight = ring->weight,
+                               .path = "ring.h5"};
 }
 
 /* The ranks agree on an error: the one with the message asserts it, and none asserts another. */
