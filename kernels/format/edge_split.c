@@ -7,7 +7,7 @@
 
 enum {
   RESIDENT = 264,    /* blocks that a large GPU holds, two on each multiprocessor of an H200 */
-  CHUNK = 1 << 14,   /* rows that a thread cuts at a time; no block crosses them */
+  CHUNK = 1 << 13,   /* rows that a thread cuts at a time; no block crosses them */
   MOST_THREADS = 16, /* each has two numbers a hyperedge */
   LENGTHS = 256,     /* of pieces that are told apart when they are sorted */
 };
@@ -16,8 +16,9 @@ static int64_t size_of(const struct csr *edges, int64_t e) {
   return edges->start[e + 1] - edges->start[e];
 }
 
-static int32_t pieces_of(int64_t size, int32_t limit) {
-  return (int32_t)smaller((size + limit - 1) / limit, SPLIT_PIECES);
+/* Of a hyperedge; it leaves most of a block's slots to others. */
+static int32_t pieces_of(int64_t size, int32_t limit, int32_t slots) {
+  return (int32_t)smaller((size + limit - 1) / limit, split_pieces_most(slots));
 }
 
 static int64_t longest_piece(int64_t size, int32_t pieces) {
@@ -40,7 +41,7 @@ static int64_t pieces_of_all(const struct csr *edges, int32_t limit, int64_t *lo
 #pragma omp parallel for reduction(+ : pieces) reduction(max : most)
   for (int64_t e = 0; e < edges->rows; e++) {
     int64_t size = size_of(edges, e);
-    int32_t mine = pieces_of(size, limit);
+    int32_t mine = pieces_of(size, limit, SPLIT_SLOTS_MOST);
     pieces += mine;
     if (mine > 0) most = larger(most, longest_piece(size, mine));
   }
@@ -92,7 +93,9 @@ static int64_t fitting(const struct cutter *c, int64_t v, int64_t first, int32_t
   *pieces = 0;
   for (; i < m->start[v + 1]; i++) {
     int32_t e = m->col[i];
-    int32_t more = c->seen[e] == c->serial ? 0 : pieces_of(size_of(c->edges, e), c->split->limit);
+    int32_t more = c->seen[e] == c->serial
+                       ? 0
+                       : pieces_of(size_of(c->edges, e), c->split->limit, c->split->slots);
     if (*pieces + more > room) break;
     *pieces += more;
   }
@@ -104,7 +107,7 @@ static void list_edge(struct cutter *c, int32_t e) {
   if (size == 0) return;
   c->uses++;
   if (c->seen[e] == c->serial) return;
-  int32_t pieces = pieces_of(size, c->split->limit);
+  int32_t pieces = pieces_of(size, c->split->limit, c->split->slots);
   c->seen[e] = c->serial;
   c->list[c->listed++] = e;
   c->pieces += pieces;
@@ -118,7 +121,9 @@ static void sort_list(struct cutter *c) {
   uint8_t length[SPLIT_SLOTS_MOST];
   for (int32_t i = 0; i < c->listed; i++) {
     int64_t size = size_of(c->edges, c->list[i]);
-    length[i] = (uint8_t)(LENGTHS - smaller(longest_piece(size, pieces_of(size, c->split->limit)), LENGTHS));
+    length[i] = (uint8_t)(LENGTHS -
+                          smaller(longest_piece(size, pieces_of(size, c->split->limit, c->split->slots)),
+                                  LENGTHS));
     place[length[i] + 1]++;
   }
   for (int l = 0; l < LENGTHS; l++) place[l + 1] += place[l];
@@ -131,7 +136,7 @@ static void write_pieces(struct cutter *c) {
   for (int32_t i = 0; i < c->listed; i++) {
     int32_t e = c->list[i];
     int64_t first = c->edges->start[e], size = size_of(c->edges, e);
-    int32_t pieces = pieces_of(size, c->split->limit), slot = (int32_t)(at - c->at.pieces);
+    int32_t pieces = pieces_of(size, c->split->limit, c->split->slots), slot = (int32_t)(at - c->at.pieces);
     c->slot[e] = slot;
     if (pieces > 1) c->split->join[join++] = (struct split_join){e, (uint16_t)slot, (uint16_t)pieces};
     for (int32_t p = 0; p < pieces; p++) {
@@ -232,14 +237,17 @@ static void cut_chunk(struct cutter *c, int64_t chunk) {
 struct incidences {
   const struct csr *edges, *vertices;
   int threads;
+  int32_t limit; /* of pieces */
 };
 
 static int64_t chunks_of(const struct incidences *of) {
   return (of->vertices->rows + CHUNK - 1) / CHUNK;
 }
 
-/* All chunks; count: what is in each, while the split has no arrays, else where they begin. */
-static int cut(const struct incidences *of, struct edge_split *split, struct split_counts *count) {
+/* All chunks, or one in `every`; count: what is in each, while the split has no arrays, else where they
+ * begin. */
+static int cut(const struct incidences *of, struct edge_split *split, int64_t every,
+               struct split_counts *count) {
   FREED int32_t *seen = NULL;
   FREED int32_t *slot = NULL;
   const int64_t chunks = chunks_of(of), hyperedges = of->edges->rows;
@@ -256,7 +264,7 @@ static int cut(const struct incidences *of, struct edge_split *split, struct spl
                        .seen = seen + mine,
                        .slot = slot + mine};
 #pragma omp for schedule(dynamic)
-    for (int64_t chunk = 0; chunk < chunks; chunk++) {
+    for (int64_t chunk = 0; chunk < chunks; chunk += every) {
       c.at = split->block ? count[chunk] : (struct split_counts){0};
       cut_chunk(&c, chunk);
       if (!split->block) count[chunk] = c.at;
@@ -318,67 +326,62 @@ static int allocate(struct edge_split *split) {
                        ROOM(&split->row_use, n->row_uses));
 }
 
-/* A way to cut and what it comes to. */
+/* A way to cut and the rows that it reads, in some chunks. */
 struct trial {
-  int32_t slots, *row;        /* row: not owned */
-  struct split_counts *chunk; /* what each chunk has, then where it begins */
-  struct split_counts all;
+  int32_t slots, *row;
+  int64_t entries;
 };
 
-static void trial_free(struct trial *trial) {
-  free(trial->chunk);
-}
-
-/* Keeps it in `best` if it reads less than `share` of that. */
-static int try_cut(const struct incidences *of, struct edge_split *split, int32_t slots, int32_t *row,
-                   double share, struct trial *best) {
-  ENDED_BY(trial_free) struct trial mine = {.slots = slots, .row = row};
-  TRY(memory_arrays("blocks of vertices", ROOM(&mine.chunk, chunks_of(of))));
-  split->slots = slots;
-  split->row = row;
-  TRY(cut(of, split, mine.chunk));
-  mine.all = add_up(mine.chunk, chunks_of(of));
-  if (best->chunk && (double)mine.all.entries >= share * (double)best->all.entries) return OK;
-  const struct trial was = *best;
-  *best = mine;
-  mine = was;
+/* Becomes `best` if it reads less than `share` of that. */
+static int try_cut(const struct incidences *of, struct trial mine, double share, struct trial *best) {
+  enum { SAMPLE = 8 }; /* chunks that tell enough */
+  struct edge_split split = {.limit = of->limit, .slots = mine.slots, .row = mine.row};
+  const int64_t chunks = chunks_of(of);
+  FREED struct split_counts *count = NULL;
+  TRY(memory_arrays("blocks of vertices", ROOM(&count, chunks)));
+  TRY(cut(of, &split, 1 + chunks / SAMPLE, count));
+  mine.entries = add_up(count, chunks).entries;
+  if (best->slots == 0 || (double)mine.entries < share * (double)best->entries) *best = mine;
   return OK;
 }
 
 /* Vertices in their order or by their leads; with more slots, which leave a multiprocessor one block, where
  * that saves a tenth. */
-static int choose(const struct incidences *of, struct edge_split *split, int32_t *row, struct trial *best) {
-  int64_t longest, pieces = pieces_of_all(of->edges, split->limit, &longest);
+static int choose(const struct incidences *of, int32_t *row, struct trial *best) {
+  int64_t longest, pieces = pieces_of_all(of->edges, of->limit, &longest);
   int32_t few = few_slots(pieces), many = slots_for(pieces, RESIDENT / 2, SPLIT_SLOTS_MOST);
-  TRY(try_cut(of, split, few, NULL, 1, best));
-  TRY(try_cut(of, split, few, row, 1, best));
+  TRY(try_cut(of, (struct trial){few, NULL, 0}, 1, best));
+  TRY(try_cut(of, (struct trial){few, row, 0}, 1, best));
   if (many == few) return OK;
-  TRY(try_cut(of, split, many, NULL, .9, best));
-  return try_cut(of, split, many, row, best->slots == few ? .9 : 1, best);
+  TRY(try_cut(of, (struct trial){many, NULL, 0}, .9, best));
+  return try_cut(of, (struct trial){many, row, 0}, best->slots == few ? .9 : 1, best);
+}
+
+/* count: of the chunks, which are counted first. */
+static int cut_all(const struct incidences *of, struct edge_split *split, struct split_counts *count) {
+  TRY(cut(of, split, 1, count));
+  split->count = add_up(count, chunks_of(of));
+  split->count.rows = of->vertices->rows;
+  TRY(allocate(split));
+  TRY(cut(of, split, 1, count));
+  split->block[split->count.blocks] = (struct split_block){split->count.rows, split->count.rounds};
+  return OK;
 }
 
 int edge_split_init(const struct csr *edges, const struct csr *vertices, int threads,
                     struct edge_split *split) {
-  ENDED_BY(trial_free) struct trial best = {0};
+  const struct incidences of = {edges, vertices, threads, edge_split_limit(edges)};
+  struct trial best = {0};
+  FREED struct split_counts *count = NULL;
   FREED int32_t *row = NULL;
-  const struct incidences of = {edges, vertices, threads};
-  *split = (struct edge_split){.limit = edge_split_limit(edges)};
-  TRY(memory_arrays("order of vertices", ROOM(&row, vertices->rows)));
+  *split = (struct edge_split){.limit = of.limit};
+  TRY(memory_arrays("order of vertices", ROOM(&row, vertices->rows), ROOM(&count, chunks_of(&of))));
   TRY(order_by_lead(edges, vertices, row));
-  int code = choose(&of, split, row, &best);
-  split->row = NULL; /* it is not the split's yet */
-  TRY(code);
+  TRY(choose(&of, row, &best));
   split->slots = best.slots;
-  split->count = best.all;
-  split->count.rows = vertices->rows;
-  TRY(allocate(split));
-  if (best.row) {
-    split->row = row;
-    row = NULL;
-  }
-  TRY(cut(&of, split, best.chunk));
-  split->block[best.all.blocks] = (struct split_block){vertices->rows, best.all.rounds};
-  return OK;
+  split->row = best.row;
+  if (best.row) row = NULL; /* it is the split's */
+  return cut_all(&of, split, count);
 }
 
 void edge_split_free(struct edge_split *split) {

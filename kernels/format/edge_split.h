@@ -3,11 +3,11 @@
  * are grouped and vertices are added to, here vertices are grouped, so that each row has one owner.)
  *
  * A block owns rows of vertices and sums every hyperedge that these are in, all of its vertices, once. A
- * hyperedge is cut into pieces of about `limit` vertices and SPLIT_PIECES at most; each piece's sum lies in a
- * slot of the block's shared memory. Then the pieces of a hyperedge are joined in the first one's slot, and
- * each row adds up the slots of its hyperedges. A block does that in one round of at most `slots` pieces, or
- * has one row alone whose hyperedges take several. Hyperedges never cross rounds; those in several blocks are
- * read again by each.
+ * hyperedge is cut into pieces of `limit` vertices, or so long that they take a quarter of the slots and 64
+ * at most; each piece's sum lies in a slot of the block's shared memory. Then the pieces of a hyperedge are
+ * joined in the first one's slot, and each row adds up the slots of its hyperedges. A block does that in one
+ * round of at most `slots` pieces, or has one row alone whose hyperedges take several. Hyperedges never cross
+ * rounds; those in several blocks are read again by each.
  *
  * It depends on the hypergraph alone, not on threads. */
 #ifndef KERNELS_FORMAT_EDGE_SPLIT_H
@@ -16,7 +16,6 @@
 #include "runtime/base/csr.h"
 
 enum {
-  SPLIT_PIECES = 64, /* of a hyperedge at most */
   SPLIT_SLOTS_LEAST = 64,
   /* With 128 bytes a slot two blocks share a multiprocessor of an H200, or there is one. */
   SPLIT_SLOTS_HALF = 768,
@@ -69,6 +68,11 @@ struct edge_split {
 int edge_split_init(const struct csr *edges, const struct csr *vertices, int threads,
                     struct edge_split *split);
 void edge_split_free(struct edge_split *split);
+
+/* Pieces of a hyperedge at most. */
+static inline int32_t split_pieces_most(int32_t slots) {
+  return slots < 4 * 64 ? slots / 4 : 64;
+}
 
 /* Vertices of a piece as the cost rule chooses them. */
 int32_t edge_split_limit(const struct csr *edges);

@@ -4,6 +4,7 @@
 
 #include <omp.h>
 
+#include "kernels/cpu/common/segment.h"
 #include "kernels/cpu/elementwise/epilogue_row.h"
 #include "kernels/cpu/loss/cross_entropy_row.h"
 #include "runtime/base/error.h"
@@ -13,7 +14,7 @@ struct work {
   const struct incidence_sum *op;
   const struct edge_split *cut;
   uint32_t epoch;
-  real *slots; /* [slots, stride] */
+  real *slots; /* [slots + 1, stride]; the last one is a part of a long sum */
   int64_t stride;
 };
 
@@ -26,7 +27,7 @@ static int64_t slots_stride(const struct incidence_sum *op) {
 }
 
 int64_t REAL(cpu_split_workspace)(const struct kernels *k, const struct incidence_sum *op) {
-  return k->device->threads * op->a->split.cut.slots * slots_stride(op) * (int64_t)sizeof(real);
+  return k->device->threads * (op->a->split.cut.slots + 1) * slots_stride(op) * (int64_t)sizeof(real);
 }
 
 /* to += factor from. */
@@ -35,13 +36,30 @@ static void add_scaled(real factor, const real *from, int64_t cols, real *to) {
   for (int64_t j = 0; j < cols; j++) to[j] += factor * from[j];
 }
 
+/* Long sums lose digits: none has more than SEGMENT terms (kernels/cpu/common/segment.h). Where the next
+ * terms are added. */
+static real *part_of(const struct work *w, int64_t terms, real *sum) {
+  real *part = w->slots + w->cut->slots * w->stride;
+  if (terms <= SEGMENT) return sum;
+  memset(part, 0, (size_t)w->op->y.cols * sizeof *part);
+  return part;
+}
+
+static void add_part(const struct work *w, const real *part, real *sum) {
+  if (part != sum) add_scaled(1, part, w->op->y.cols, sum);
+}
+
 static void sum_piece(const struct work *w, const struct split_piece *piece, real *slot) {
   const struct incidence_sum *op = w->op;
   const real *col_scale = op->col_scale, *edge_scale = op->edge_scale;
   const int32_t *col = op->a->split.col + piece->first;
   memset(slot, 0, (size_t)op->y.cols * sizeof *slot);
-  for (int32_t i = 0; i < piece->count; i++)
-    add_scaled(col_scale ? col_scale[col[i]] : (real)1, row_of(op->x, col[i]), op->y.cols, slot);
+  for (int32_t first = 0; first < piece->count; first += SEGMENT) {
+    real *part = part_of(w, piece->count, slot);
+    for (int32_t i = first; i < piece->count && i < first + SEGMENT; i++)
+      add_scaled(col_scale ? col_scale[col[i]] : (real)1, row_of(op->x, col[i]), op->y.cols, part);
+    add_part(w, part, slot);
+  }
   if (piece->edge >= 0 && edge_scale) scale_row(edge_scale[piece->edge], op->y.cols, slot);
 }
 
@@ -56,8 +74,13 @@ static void join_pieces(const struct work *w, const struct split_join *join) {
 static void add_uses(const struct work *w, const struct split_round *round, int64_t i, int64_t v) {
   const int32_t *range = w->cut->row_use + round->row_use + i;
   const uint16_t *use = w->cut->use + round->use;
-  for (int32_t u = range[0]; u < range[1]; u++)
-    add_scaled(1, w->slots + use[u] * w->stride, w->op->y.cols, row_of(w->op->y, v));
+  real *y = row_of(w->op->y, v);
+  for (int32_t first = range[0]; first < range[1]; first += SEGMENT) {
+    real *part = part_of(w, range[1] - range[0], y);
+    for (int32_t u = first; u < range[1] && u < first + SEGMENT; u++)
+      add_scaled(1, w->slots + use[u] * w->stride, w->op->y.cols, part);
+    add_part(w, part, y);
+  }
 }
 
 static void run_round(const struct work *w, const struct split_round *round, int64_t first, int64_t end) {
@@ -96,7 +119,7 @@ int REAL(cpu_split_sum)(struct kernels *k, const struct incidence_sum *op) {
   TRY(kernels_workspace(k, REAL(cpu_split_workspace)(k, op), &workspace));
 #pragma omp parallel num_threads(threads_for(k, (cut->count.entries + cut->count.rows) * op->y.cols))
   {
-    real *mine = (real *)workspace + omp_get_thread_num() * cut->slots * stride;
+    real *mine = (real *)workspace + omp_get_thread_num() * (cut->slots + 1) * stride;
     const struct work w = {op, cut, k->scalars->epoch, mine, stride};
 #pragma omp for schedule(dynamic)
     for (int64_t b = 0; b < cut->count.blocks; b++) run_block(&w, cut->block + b);

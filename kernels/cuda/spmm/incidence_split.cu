@@ -25,7 +25,8 @@ struct split_sums {
 template <class T_, int COLS_, bool WHOLE_> struct split_shape {
   typedef T_ T;
   static constexpr bool WHOLE = WHOLE_;
-  static constexpr int COLS = COLS_, WIDE = 16 / (int)sizeof(T), LANES = COLS / WIDE, AHEAD = 4;
+  static constexpr int COLS = COLS_, WIDE = 16 / (int)sizeof(T), LANES = COLS / WIDE;
+  static constexpr int AHEAD = WHOLE ? 4 : 2; /* rows under way */
 };
 
 constexpr int SPLIT_THREADS = 512; /* of a block; of one that has a multiprocessor alone twice as many */
@@ -51,18 +52,17 @@ static __device__ __forceinline__ struct split_piece piece_at(const struct split
 }
 static_assert(sizeof(struct split_piece) == 16, "a piece is one load");
 
-/* sum = the piece's rows of X, whose vector of this thread begins at x in the first row; AHEAD of them are
- * under way together. Behind the end the last one is read again and not added. */
+/* sum += `count` rows of X, whose vector of this thread begins at x in the first row; AHEAD of them are under
+ * way together. Behind the end the last one is read again and not added. */
 template <class S>
-static __device__ __forceinline__ void sum_piece(const struct split_sums &op, const struct split_piece &piece,
-                                                 const char *x, int n, float (&sum)[S::WIDE]) {
-  const int32_t *col = op.col + piece.first;
+static __device__ __forceinline__ void add_rows(const struct split_sums &op, const int32_t *col, int count,
+                                                const char *x, int n, float (&sum)[S::WIDE]) {
 #pragma unroll 1
-  for (int at = 0; at < piece.count; at += S::AHEAD) {
+  for (int at = 0; at < count; at += S::AHEAD) {
     uint32_t id[S::AHEAD];
     float factor[S::AHEAD], value[S::AHEAD][S::WIDE];
 #pragma unroll
-    for (int u = 0; u < S::AHEAD; u++) id[u] = (uint32_t)__ldg(col + min(at + u, piece.count - 1));
+    for (int u = 0; u < S::AHEAD; u++) id[u] = (uint32_t)__ldg(col + min(at + u, count - 1));
 #pragma unroll
     for (int u = 0; u < S::AHEAD; u++) {
       read_vector<S>(x + (uint64_t)id[u] * op.x_bytes, n, value[u]);
@@ -72,27 +72,43 @@ static __device__ __forceinline__ void sum_piece(const struct split_sums &op, co
     for (int u = 0; u < S::AHEAD; u++) {
 #pragma unroll
       for (int i = 0; i < S::WIDE; i++)
-        sum[i] = at + u < piece.count ? fmaf(factor[u], value[u][i], sum[i]) : sum[i];
+        sum[i] = at + u < count ? fmaf(factor[u], value[u][i], sum[i]) : sum[i];
     }
   }
 }
 
-/* slot: this thread's columns of the first one. */
+/* slot += x, or = x where there is nothing yet. */
+template <int WIDE>
+static __device__ __forceinline__ void add_to_slot(float *slot, bool holds, float (&x)[WIDE]) {
+  float there[WIDE];
+  if (holds) {
+    load(slot, WIDE, true, there);
+#pragma unroll
+    for (int j = 0; j < WIDE; j++) x[j] += there[j];
+  }
+  store(slot, WIDE, true, x);
+}
+
+/* Long sums lose digits: none has more than SEGMENT terms. slot: this thread's columns of the first one. */
 template <class S>
 static __device__ __forceinline__ void sum_pieces(const struct split_sums &op,
                                                   const struct split_round &round, int group, int groups,
                                                   const char *x, int n, float *slot) {
+  constexpr int SEGMENT = 1024;
   struct split_piece next = piece_at(op, round, group);
 #pragma unroll 1
   for (int i = group; i < round.pieces; i += groups) {
     const struct split_piece piece = next;
     next = piece_at(op, round, i + groups);
     const float scale = op.edge_scale && piece.edge >= 0 ? __ldg(op.edge_scale + piece.edge) : 1;
-    float sum[S::WIDE] = {};
-    sum_piece<S>(op, piece, x, n, sum);
+#pragma unroll 1
+    for (int first = 0; first < piece.count; first += SEGMENT) {
+      float sum[S::WIDE] = {};
+      add_rows<S>(op, op.col + piece.first + first, min(SEGMENT, piece.count - first), x, n, sum);
 #pragma unroll
-    for (int j = 0; j < S::WIDE; j++) sum[j] *= scale;
-    store(slot + i * S::COLS, S::WIDE, true, sum);
+      for (int j = 0; j < S::WIDE; j++) sum[j] *= scale;
+      add_to_slot(slot + i * S::COLS, first > 0, sum);
+    }
   }
 }
 
@@ -111,9 +127,9 @@ static __device__ __forceinline__ void join_pieces(const struct split_sums &op,
   }
 }
 
-/* sum += the slots of the hyperedges that row i of the block has in this round. */
+/* sum = the slots of the hyperedges that row i of the block has in this round. */
 template <class S>
-static __device__ __forceinline__ void add_uses(const struct split_sums &op, const struct split_round &round,
+static __device__ __forceinline__ void sum_uses(const struct split_sums &op, const struct split_round &round,
                                                 int i, const float *slot, float (&sum)[S::WIDE]) {
   const int32_t *range = op.cut.row_use + round.row_use + i;
   const uint16_t *use = op.cut.use + round.use;
@@ -131,7 +147,7 @@ template <class S>
 static __global__ void __launch_bounds__(2 * SPLIT_THREADS)
     incidence_split_kernel(const __grid_constant__ struct split_sums op,
                            const __grid_constant__ struct spmm_epilogue epilogue) {
-  extern __shared__ float4 memory[]; /* [slots, COLS] */
+  extern __shared__ float4 memory[]; /* [slots + 1, COLS] */
   float *slots = (float *)memory;
   const int lane = (int)threadIdx.x % S::LANES, group = (int)threadIdx.x / S::LANES;
   const int groups = (int)blockDim.x / S::LANES;
@@ -141,13 +157,14 @@ static __global__ void __launch_bounds__(2 * SPLIT_THREADS)
   const char *x = op.x + (int64_t)from * (int)sizeof(typename S::T);
   const struct split_block here = op.cut.block[blockIdx.x], behind = op.cut.block[blockIdx.x + 1];
   const int rows = (int)(behind.row - here.row);
-  float sum[S::WIDE] = {}; /* from round to round: only a single row has several */
+  float *slot = slots + lane * S::WIDE;
+  float *sums = slot + op.cut.slots * S::COLS; /* from round to round: only a single row has several */
   pdl_launch_dependents();
 #pragma unroll 1
   for (int64_t r = here.round; r < behind.round; r++) {
     const struct split_round round = op.cut.round[r];
     const bool last = r + 1 == behind.round;
-    sum_pieces<S>(op, round, group, groups, x, epilogue.width - from, slots + lane * S::WIDE);
+    sum_pieces<S>(op, round, group, groups, x, epilogue.width - from, slot);
     __syncthreads();
     if (round.joins > 0) {
       join_pieces<S>(op, round, slots);
@@ -155,12 +172,12 @@ static __global__ void __launch_bounds__(2 * SPLIT_THREADS)
     }
 #pragma unroll 1
     for (int i = group; i < rows; i += groups) {
-      add_uses<S>(op, round, i, slots + lane * S::WIDE, sum);
-      if (!last) continue;
+      float sum[S::WIDE] = {};
+      sum_uses<S>(op, round, i, slot, sum);
+      if (r > here.round || !last) add_to_slot(sums, r > here.round, sum);
+      if (idle || !last) continue;
       const int32_t row = op.cut.row ? __ldg(op.cut.row + here.row + i) : (int32_t)(here.row + i);
-      if (!idle) epilogue_row<typename S::T>(epilogue, epilogue.whole, row, col, sum);
-#pragma unroll
-      for (int j = 0; j < S::WIDE; j++) sum[j] = 0;
+      epilogue_row<typename S::T>(epilogue, epilogue.whole, row, col, sum);
     }
     if (!last) __syncthreads();
   }
@@ -176,14 +193,15 @@ template <class T> static split_kernel *choose(int cols, bool whole) {
                : incidence_split_kernel<split_shape<T, 32, false>>;
 }
 
-static int slot_bytes(int cols) {
-  return cols * (int)sizeof(float);
+/* Shared memory of a block. */
+static int shared_bytes_of(const struct edge_split *cut, int cols) {
+  return (cut->slots + 1) * cols * (int)sizeof(float);
 }
 
 int cuda_is_split(const struct kernels *k, const struct incidence_sum *op) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   return op->a->split.memory && !op->kept.data &&
-         op->a->split.cut.slots * slot_bytes(16) <= state->shared_bytes;
+         shared_bytes_of(&op->a->split.cut, 16) <= state->shared_bytes;
 }
 
 static struct split_sums split_sums_of(const struct incidence_sum *op) {
@@ -210,8 +228,8 @@ int cuda_split_sum(struct kernels *k, const struct incidence_sum *op, const stru
   const struct edge_split *cut = &op->a->split.cut;
   const bool whole = is_whole_or_absent(op->x, 16 / dtype_bytes(op->x.dtype));
   const bool fuses = op->epilogue && op->epilogue->norm == NORM_NONE;
-  const int cols = op->x.cols <= 16 || cut->slots * slot_bytes(32) > state->shared_bytes ? 16 : 32;
-  const int bytes = cut->slots * slot_bytes(cols);
+  const int cols = op->x.cols <= 16 || shared_bytes_of(cut, 32) > state->shared_bytes ? 16 : 32;
+  const int bytes = shared_bytes_of(cut, cols);
   const int threads = cut->slots > SPLIT_SLOTS_HALF ? 2 * SPLIT_THREADS : SPLIT_THREADS;
   const dim3 grid((unsigned)cut->count.blocks, blocks_of(op->x.cols, cols));
   const struct spmm_epilogue bare = spmm_epilogue_of(k, rows);

@@ -56,12 +56,12 @@ static int64_t edge_in_slot(const struct hypergraph *h, const struct edge_split 
     pieces = join->pieces;
   }
   if (edge < 0) return -1;
-  assert_true(slot + pieces <= round->pieces && pieces <= SPLIT_PIECES);
+  assert_true(slot + pieces <= round->pieces && pieces <= split_pieces_most(s->slots));
   const int64_t first = h->edges.start[edge];
   for (int64_t p = 0; p < pieces; p++) {
     assert_int_equal(piece[p].first, first + count);
     assert_int_equal(piece[p].edge, pieces > 1 ? -1 : edge);
-    assert_true(piece[p].count > 0 && (piece[p].count <= s->limit || pieces == SPLIT_PIECES));
+    assert_true(piece[p].count > 0 && (piece[p].count <= s->limit || pieces == split_pieces_most(s->slots)));
     count += piece[p].count;
   }
   assert_int_equal(count, h->edges.start[edge + 1] - first);
