@@ -79,7 +79,12 @@ done
 for precision in fp32 fp64; do
   gnnbench hyper --nodes 2000 --hyperedges 700 --incidences 5000 --huge 900 --width 5,64 --scaled --reps 2 --threads 2 \
     --precision $precision --json >out.txt
-  (($(grep -c '"op": "auto", "shape": "2000+701 nnz' out.txt) == 2)) || fail "rows of hyper"
+  for form in auto split; do
+    (($(grep -c "\"op\": \"$form\", \"shape\": \"2000+701 nnz" out.txt) == 2)) || fail "rows of hyper, $form"
+  done
+  grep -q '"op": "cut", "shape": "2000+701 nnz .* blocks".*"first_reads": 0' out.txt || fail "nothing on cutting"
+  grep '"error"' out.txt >errors.txt && mv errors.txt out.txt
+  (($(wc -l <out.txt) == 4)) || fail "forms of hyper: $(cat out.txt)"
   below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
 done
 prints 'scratch 0.0 MiB' hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1
