@@ -199,6 +199,17 @@ TEST(fusing_pays_where_it_was_faster) {
   assert_false(incidence_fusing_pays(&large, 1024));
 }
 
+/* By the rows that all blocks read, and by the block that reads most where that takes longer. */
+TEST(blocks_of_vertices_take_what_they_read) {
+  struct incidence a = {.split.cut.count = {.entries = 8000000, .longest = 4000}};
+  const double all = incidence_time(&a, INCIDENCE_SPLIT, 128);
+  assert_true(all > 130 && all < 140); /* microseconds for 1.06 GB */
+  a.split.cut.count.longest = 1 << 20;
+  assert_true(incidence_time(&a, INCIDENCE_SPLIT, 128) > 5 * all);
+  a.split.cut.count.entries = a.split.cut.count.longest = 4000;
+  assert_true(incidence_time(&a, INCIDENCE_SPLIT, 128) < 10);
+}
+
 /* x' P y = y' P^T x with P^T = the same op with c and r exchanged. */
 static void transposed_in(struct kernels *k) {
   if (k->real != F64) return;
