@@ -22,8 +22,23 @@ static double gather_time(const struct gather_shape *g, int64_t row) {
   return start + (g->longest > limit ? again : 0) + fmax(all, batch * (double)row_segment / ahead);
 }
 
+/* The same of blocks that own vertices: either all rows that they read, or those of the one that reads most,
+ * which has 4 rows for each of 64 groups of threads under way. Ids are read again for every 128 bytes. */
+static double split_time(const struct edge_split *cut, int64_t row) {
+  const double start = 3.2, batch = .23, ahead = 4 * 64, bytes_a_us = 8e6;
+  double bytes = (double)row + 4 * ceil((double)row / 128);
+  return start +
+         fmax((double)cut->count.entries * bytes / bytes_a_us, batch * (double)cut->count.longest / ahead);
+}
+
+double incidence_time(const struct incidence *a, enum incidence_form form, int64_t row) {
+  if (form == INCIDENCE_SPLIT) return split_time(&a->split.cut, row);
+  if (form == INCIDENCE_FUSED) return gather_time(&a->fused, row);
+  return gather_time(&a->there, row) + gather_time(&a->back, row);
+}
+
 int incidence_fusing_pays(const struct incidence *a, int64_t row) {
-  return gather_time(&a->fused, row) < gather_time(&a->there, row) + gather_time(&a->back, row);
+  return incidence_time(a, INCIDENCE_FUSED, row) < incidence_time(a, INCIDENCE_STEPS, row);
 }
 
 enum { CROWD = 128 };
@@ -51,10 +66,55 @@ static int init_pairs(struct kernels *k, const struct csr *edges, const struct c
   return layout_init(k, &incidence->pairs.csr, &plan, &incidence->pair);
 }
 
+/* An array that moves to the device. */
+struct moved {
+  const void *from;
+  int64_t bytes;
+  void **to;
+};
+
+static int64_t whole_lines(int64_t bytes) {
+  return (bytes + 127) / 128 * 128;
+}
+
+/* One behind the other into one block, which `memory` receives. */
+static int move(struct kernels *k, const struct moved *array, int count, void **memory) {
+  int64_t bytes = 0;
+  for (int i = 0; i < count; i++) bytes += whole_lines(array[i].bytes);
+  TRY(device_alloc(k->device, bytes, memory, "hyperedges in pieces"));
+  char *at = *memory;
+  for (int i = 0; i < count; i++) {
+    *array[i].to = array[i].from ? at : NULL;
+    if (array[i].from) TRY(device_upload(k->device, STREAM_COMPUTE, at, array[i].from, array[i].bytes));
+    at += whole_lines(array[i].bytes);
+  }
+  return device_synchronize(k->device, STREAM_COMPUTE);
+}
+
+#define MOVED(array, count) \
+  { cut.array, (count) * (int64_t)sizeof *cut.array, (void **)&split->cut.array }
+
+static int init_split(struct kernels *k, const struct csr *edges, const struct csr *vertices,
+                      struct incidence_split *split) {
+  ENDED_BY(edge_split_free) struct edge_split cut = {0};
+  TRY(edge_split_init(edges, vertices, k->device->threads, &cut));
+  const struct split_counts *n = &cut.count;
+  const struct moved arrays[] = {MOVED(block, n->blocks + 1),
+                                 MOVED(round, n->rounds),
+                                 MOVED(piece, n->pieces),
+                                 MOVED(join, n->joins),
+                                 MOVED(use, n->uses),
+                                 MOVED(row_use, n->row_uses),
+                                 MOVED(row, cut.row ? n->rows : 0),
+                                 {edges->col, edges->nnz * (int64_t)sizeof(int32_t), (void **)&split->col}};
+  split->cut = cut;
+  return move(k, arrays, sizeof arrays / sizeof *arrays, &split->memory);
+}
+
 /* Whether rows of some width may be summed over pairs: narrow ones have few bytes beside the starts, long
  * ones the shortest batches. */
 static int may_fuse(const struct kernels *k, const struct incidence *a) {
-  if (!k->ops->incidence->fuses || a->form == INCIDENCE_STEPS) return 0;
+  if (!k->ops->incidence->fuses || a->form == INCIDENCE_STEPS || a->form == INCIDENCE_SPLIT) return 0;
   return a->form == INCIDENCE_FUSED || incidence_fusing_pays(a, ROW_BYTES) ||
          incidence_fusing_pays(a, 2 * 256);
 }
@@ -70,6 +130,8 @@ int incidence_init(struct kernels *k, const struct csr *edges, const struct csr 
   pairs_count(edges, vertices, &fused->entries, &fused->longest);
   TRY(layout_init(k, edges, &streamed, &incidence->edges));
   TRY(layout_init(k, vertices, &streamed, &incidence->vertices));
+  if (form == INCIDENCE_SPLIT && k->ops->incidence->splits)
+    return init_split(k, edges, vertices, &incidence->split);
   return may_fuse(k, incidence) ? init_pairs(k, edges, vertices, incidence) : OK;
 }
 
@@ -79,6 +141,7 @@ void incidence_free(struct kernels *k, struct incidence *incidence) {
   layout_free(k, incidence->pair);
   device_release(k->device, incidence->pair_edge);
   pairs_free(&incidence->pairs);
+  device_release(k->device, incidence->split.memory);
   *incidence = (struct incidence){0};
 }
 

@@ -13,6 +13,7 @@
 #ifndef KERNELS_OPS_INCIDENCE_H
 #define KERNELS_OPS_INCIDENCE_H
 
+#include "kernels/format/edge_split.h"
 #include "kernels/format/pairs.h"
 #include "kernels/ops/sparse.h"
 
@@ -21,6 +22,8 @@ enum incidence_form {
   INCIDENCE_AUTO,  /* whichever is predicted to take less time */
   INCIDENCE_STEPS, /* to the hyperedges, then back */
   INCIDENCE_FUSED, /* at once over pairs of vertices, without sums of hyperedges; where `kept` wants none */
+  INCIDENCE_SPLIT, /* at once, with sums of hyperedges in the memory of thread blocks; likewise. AUTO does not
+                      take it: what it takes has not been fitted yet */
 };
 
 /* What a gather's time is predicted from, and how it reads rows. */
@@ -28,6 +31,13 @@ struct gather_shape {
   int64_t rows, entries, longest; /* of a row */
   int64_t beside;                 /* bytes that an entry reads beside its row of X */
   uint32_t crowded; /* bit i: of rows i, i + 32, ... one holds more than 1 / 128 of all entries */
+};
+
+/* The hyperedges as INCIDENCE_SPLIT takes them. */
+struct incidence_split {
+  struct edge_split cut; /* its arrays are the device's, in `memory` */
+  int32_t *col;          /* vertices of the hyperedges, there too */
+  void *memory;          /* NULL: there is no such form */
 };
 
 /* Both views of B, prepared for the device. */
@@ -41,6 +51,7 @@ struct incidence {
   struct pairs pairs;
   struct layout *pair; /* of pairs.csr; NULL: there is no fused form */
   int32_t *pair_edge;  /* pairs.edge on the device */
+  struct incidence_split split;
 };
 
 /* edges and vertices, of the same hyperedges, must outlive it and not change. plan's width: of the products
@@ -49,7 +60,10 @@ int incidence_init(struct kernels *k, const struct csr *edges, const struct csr 
                    const struct layout_plan *plan, enum incidence_form form, struct incidence *incidence);
 void incidence_free(struct kernels *k, struct incidence *incidence);
 
-/* Whether the fused form is predicted to take less time than two steps, for rows of that many bytes. */
+/* Microseconds that a form, not INCIDENCE_AUTO, is predicted to take on a GPU for rows of that many bytes;
+ * INCIDENCE_SPLIT where it is there. */
+double incidence_time(const struct incidence *a, enum incidence_form form, int64_t row);
+/* Whether the fused form is predicted to take less time than two steps. */
 int incidence_fusing_pays(const struct incidence *a, int64_t row);
 
 /* Rows flagged in `has_halo` keep the bare sum, without r, in `sums`: another part of B adds to it later. s
@@ -87,7 +101,7 @@ struct incidence_weights_backward {
 };
 
 struct incidence_ops {
-  int fuses; /* whether it has the fused form */
+  int fuses, splits; /* whether it has INCIDENCE_FUSED, INCIDENCE_SPLIT */
   int64_t (*incidence_workspace)(const struct kernels *k, const struct incidence_sum *op);
   int (*incidence_sum)(struct kernels *k, const struct incidence_sum *op);
   int (*incidence_weights)(struct kernels *k, const struct incidence_weights *op);

@@ -178,6 +178,7 @@ struct bench_row {
   double error;            /* max |x - reference| / max |reference|; negative: not checked */
   const char *peer;        /* another library that did the same, NULL: none */
   double peer_median;      /* ms, of its fastest algorithm */
+  double predicted;        /* ms, by a cost rule; 0: not said */
   int64_t scratch;         /* bytes of workspace that a run takes; 0: not said */
   const char *share_name;  /* a further number in [0, 1], NULL: none */
   double share;

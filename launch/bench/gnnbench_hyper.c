@@ -1,5 +1,6 @@
 #include "kernels/ops/incidence.h"
 #include "launch/bench/bench.h"
+#include "runtime/profile/profile.h"
 
 enum { MOST_PAIRS = 64 << 20 }; /* that are tried */
 
@@ -13,7 +14,8 @@ struct form {
 static const struct form forms[] = {
     {"whole", INCIDENCE_STEPS, 0},        {"panels 128", INCIDENCE_STEPS, 128},
     {"panels 256", INCIDENCE_STEPS, 256}, {"panels 512", INCIDENCE_STEPS, 512},
-    {"fused", INCIDENCE_FUSED, 0},        {"auto", INCIDENCE_AUTO, 0},
+    {"fused", INCIDENCE_FUSED, 0},        {"split", INCIDENCE_SPLIT, 0},
+    {"auto", INCIDENCE_AUTO, 0},
 };
 enum { FORMS = sizeof forms / sizeof forms[0] };
 
@@ -125,6 +127,10 @@ static struct bench_row row_of(const struct bench *bench, const struct hyper_cas
   return row;
 }
 
+static int64_t row_bytes(const struct bench *bench, const struct hyper_case *c) {
+  return c->x.tensor.cols * dtype_bytes(bench->kernels.dtype);
+}
+
 static int measure_form(struct bench *bench, struct hyper_case *c, struct incidence *a,
                         const struct form *form) {
   struct bench_row row = row_of(bench, c, form->name);
@@ -133,6 +139,8 @@ static int measure_form(struct bench *bench, struct hyper_case *c, struct incide
   op.col_scale = op.row_scale = c->scale.tensor.data;
   op.edge_scale = c->size.tensor.data;
   row.scratch = incidence_workspace(&bench->kernels, &op);
+  if (row.limit > 0 && form->form != INCIDENCE_AUTO && form->panel == 0)
+    row.predicted = incidence_time(a, form->form, row_bytes(bench, c)) / 1e3;
   return bench_measure(bench, &row, run_incidence_sum, &op,
                        &(struct bench_check){&c->y, sum_row, c, BENCH_SAMPLE});
 }
@@ -145,11 +153,11 @@ static int64_t count_pairs(const struct hyper_case *c) {
 
 /* Where the device has a choice: panels of less than a row, pairs if they are not too many. */
 static int is_there(const struct bench *bench, const struct hyper_case *c, const struct form *form) {
-  int64_t row = c->x.tensor.cols * dtype_bytes(bench->kernels.dtype);
   if (form->form == INCIDENCE_AUTO) return 1;
+  if (form->form == INCIDENCE_SPLIT) return bench->kernels.ops->incidence->splits;
   if (!bench->kernels.ops->incidence->fuses) return 0;
   if (form->form == INCIDENCE_FUSED) return count_pairs(c) <= MOST_PAIRS;
-  return form->panel < row || form->panel == forms[0].panel;
+  return form->panel < row_bytes(bench, c) || form->panel == forms[0].panel;
 }
 
 static int measure(struct bench *bench, void *of, int64_t width) {
@@ -170,8 +178,34 @@ static int measure(struct bench *bench, void *of, int64_t width) {
   return OK;
 }
 
+/* What the host takes to cut the hypergraph for "split", and how much of what that reads is not read again.
+ */
+static int measure_cut(struct bench *bench, const struct hyper_case *c) {
+  const int reps = (int)bench->options->reps;
+  double ms[BENCH_REPS] = {0};
+  struct split_counts n = {0};
+  int32_t limit = 0;
+  for (int i = 0; i < reps; i++) {
+    ENDED_BY(edge_split_free) struct edge_split cut = {0};
+    double start = profile_clock();
+    TRY(edge_split_init(&c->edge_rows, &c->vertex_rows, bench->device.threads, &cut));
+    ms[i] = (profile_clock() - start) * 1e3;
+    n = cut.count;
+    limit = cut.limit;
+  }
+  struct bench_row row = bench_row_of(bench, "cut", 0, "%lld+%lld nnz %lld by %d, %lld blocks",
+                                      (long long)c->vertices->rows, (long long)c->edges->rows,
+                                      (long long)c->edges->nnz, (int)limit, (long long)n.blocks);
+  bench_spread(ms, reps, &row);
+  row.share_name = "first_reads";
+  row.share = n.entries > 0 ? (double)c->edges->nnz / (double)n.entries : 1;
+  bench_print(bench, &row);
+  return OK;
+}
+
 int gnnbench_hyper(struct bench *bench) {
   struct hyper_case c = {0};
   TRY(init(bench, &c));
+  if (bench->kernels.ops->incidence->splits) TRY(measure_cut(bench, &c));
   return bench_each_width(bench, measure, &c);
 }

@@ -161,14 +161,17 @@ static const char *const notes[] = {
         "spmm has it. The error is the largest difference from a double reference over its largest value, on the arcs\n"
         "of up to 1000 rows. Beside it: the other library's SDDMM in fp32, preprocessing done.\n",
     [BENCH_HYPER] =
-        "A row a width and form: both steps over whole rows; by panels of 128, 256, 512 bytes, whose sums of hyperedges\n"
-        "alone are kept between the steps; fused over pairs of vertices, without those sums, where there are up to 64\n"
-        "Mi of them; and what the cost rule takes of the first and the last. A processor has one form. GB/s counts a\n"
-        "gathered row for each incidence in each step and both results once, whatever the form moves, and is compared\n"
-        "with 10,300 GB/s as spmm has it. Scratch is what a form keeps beside its operands. The error is the largest\n"
-        "difference from a double reference over its largest value, on up to 1000 rows. Beside it: two products by the\n"
-        "other library, fp32, each by its fastest algorithm; with --scaled of matrices with values. The gradient is the\n"
-        "same operation.\n",
+        "First what the host takes to cut the hypergraph for the form \"split\": vertices of a piece, thread blocks, and\n"
+        "the share of the rows read that no block reads again. Then a row a width and form: both steps over whole rows;\n"
+        "by panels of 128, 256, 512 bytes, whose sums of hyperedges alone are kept between the steps; fused over pairs\n"
+        "of vertices, without those sums, where there are up to 64 Mi of them; split, with those sums in the shared\n"
+        "memory of thread blocks that own vertices; and what the cost rule takes of whole rows and pairs. A processor\n"
+        "has the first, named auto, and split. GB/s counts a gathered row for each incidence in each step and both\n"
+        "results once, whatever the form moves, and is compared with 10,300 GB/s as spmm has it. Predicted is what the\n"
+        "cost rule says of a GPU. Scratch is what a form keeps beside its operands. The error is the largest difference\n"
+        "from a double reference over its largest value, on up to 1000 rows. Beside it: two products by the other\n"
+        "library, fp32, each by its fastest algorithm; with --scaled of matrices with values. The gradient is the same\n"
+        "operation.\n",
     [BENCH_EXCHANGE] =
         "Two ranks or more: mpirun -n 4 gnnbench exchange. A run brings rows into the halo: GPUs of one host store\n"
         "them there, others pack them and send messages; on a GPU runs are recorded once and replayed, as epochs are.\n"

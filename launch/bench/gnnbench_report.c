@@ -153,6 +153,7 @@ static void print_json(const struct bench *bench, const struct bench_row *row, d
   if (row->peer)
     printf(", \"peer\": \"%s\", \"peer_ms\": %.6g, \"peer_ratio\": %.4g", row->peer, row->peer_median,
            row->peer_median / row->median);
+  if (row->predicted > 0) printf(", \"predicted_ms\": %.4g", row->predicted);
   if (row->scratch > 0) printf(", \"scratch\": %lld", (long long)row->scratch);
   if (row->share_name) printf(", \"%s\": %.4g", row->share_name, row->share);
   printf("}\n");
@@ -165,6 +166,7 @@ static void print_text(const struct bench *bench, const struct bench_row *row, d
   printf("%-10s %-40s %-11s %10.4f %10.4f %10.4f %8.2f %6s %9.2f %9s", row->name, row->shape,
          precision_of(bench, row), row->median, row->min, row->max, gbytes, limit, gflops, error);
   if (row->peer) printf("  %s %.4f ms, x%.2f", row->peer, row->peer_median, row->peer_median / row->median);
+  if (row->predicted > 0) printf("  predicted %.4f ms", row->predicted);
   if (row->scratch > 0) printf("  scratch %.1f MiB", (double)row->scratch / (1 << 20));
   if (row->share_name) printf("  %s %.0f%%", row->share_name, 100 * row->share);
   printf("\n");

@@ -1,18 +1,22 @@
-/* Y = diag(r) (B diag(t) B^T + diag(s)) diag(c) X in two sparse products; see struct incidence_sum. */
+/* Y = diag(r) (B diag(t) B^T + diag(s)) diag(c) X in two sparse products or by blocks of vertices; see struct
+ * incidence_sum. */
 #include "kernels/ops/incidence.h"
 
 #include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/spmm/incidence_split.h"
 #include "kernels/cpu/spmm/sparse_ops.h"
 #include "runtime/base/error.h"
 
 static int64_t cpu_incidence_workspace(const struct kernels *k, const struct incidence_sum *op) {
   (void)k;
+  if (REAL(cpu_is_split)(op)) return REAL(cpu_split_workspace)(k, op);
   if (op->kept.data) return 0;
   return tensor_bytes(tensor_padded(NULL, REAL_DTYPE, op->a->edges->csr->rows, op->y.cols));
 }
 
 static int cpu_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
   struct tensor sums = op->kept;
+  if (REAL(cpu_is_split)(op)) return REAL(cpu_split_sum)(k, op);
   if (!sums.data) {
     sums = tensor_padded(NULL, REAL_DTYPE, op->a->edges->csr->rows, op->y.cols);
     TRY(kernels_workspace(k, tensor_bytes(sums), &sums.data));
@@ -59,6 +63,7 @@ static int cpu_incidence_weights_backward(struct kernels *k, const struct incide
 }
 
 const struct incidence_ops REAL(cpu_incidence_ops) = {
+    .splits = 1,
     .incidence_workspace = cpu_incidence_workspace,
     .incidence_sum = cpu_incidence_sum,
     .incidence_weights = cpu_incidence_weights,

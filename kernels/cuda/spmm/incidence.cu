@@ -1,11 +1,11 @@
-/* Y = diag(r) (B diag(t) B^T + diag(s)) diag(c) X, see struct incidence_sum, in one of two forms.
+/* Y = diag(r) (B diag(t) B^T + diag(s)) diag(c) X, see struct incidence_sum, in one of three forms.
  *
  * Steps: two gathers by the kernels of spmm, from vertices to hyperedges, whose sums leave the first one
  * multiplied by t, and back; the second may begin while the first ends. On request both do some columns, a
  * panel, before they go on to the next: then no more of the sums of hyperedges than a panel is ever kept. On
  * an H200 that was slower at every width: a panel reads row segments and ids anew. Fused: one gather over
  * pairs of vertices (kernels/format/pairs.h). It reads more rows, the more the larger the hyperedges, and
- * saves a step: for few and small ones. */
+ * saves a step: for few and small ones. Split: by blocks of vertices, see incidence_split.cu. */
 #include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/spmm/spmm.h"
 #include "kernels/cuda/spmm/spmm_ops.h"
@@ -87,9 +87,9 @@ static int sum_in_steps(struct kernels *k, const struct incidence_sum *op) {
   return OK;
 }
 
-static struct spmm fused_of(const struct incidence_sum *op) {
+/* Rows of y and how they end, by pairs or by blocks of vertices. */
+static struct spmm rows_of_sum(const struct incidence_sum *op) {
   struct spmm sum = {};
-  sum.a = op->a->pair;
   sum.x = op->x;
   sum.self = tensor_rows(op->x, 0, op->y.rows);
   sum.col_scale = sum.self_col_scale = op->col_scale;
@@ -99,6 +99,12 @@ static struct spmm fused_of(const struct incidence_sum *op) {
   sum.epilogue = op->epilogue;
   sum.sums = op->sums;
   sum.y = op->y;
+  return sum;
+}
+
+static struct spmm fused_of(const struct incidence_sum *op) {
+  struct spmm sum = rows_of_sum(op);
+  sum.a = op->a->pair;
   return sum;
 }
 
@@ -120,12 +126,16 @@ static bool is_fused(const struct incidence_sum *op) {
 }
 
 int64_t cuda_incidence_workspace(const struct kernels *k, const struct incidence_sum *op) {
-  (void)k;
+  if (cuda_is_split(k, op)) return 0;
   if (!is_fused(op)) return steps_of(op).bytes;
   const struct spmm sum = fused_of(op);
   return cuda_spmm_workspace(&sum);
 }
 
 int cuda_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
+  if (cuda_is_split(k, op)) {
+    const struct spmm rows = rows_of_sum(op);
+    return cuda_split_sum(k, op, &rows);
+  }
   return is_fused(op) ? sum_fused(k, op) : sum_in_steps(k, op);
 }

@@ -46,4 +46,43 @@ static inline void add_loss(struct spmm_epilogue *f, const struct loss_op *loss,
   f->loss.fills = f->loss.whole && is_padded_or_absent(loss->grad);
 }
 
+/* Of the rows of a product, without op->epilogue. */
+static inline struct spmm_epilogue spmm_epilogue_of(struct kernels *k, const struct spmm *op) {
+  const int64_t wide = 16 / dtype_bytes(op->x.dtype);
+  const bool signs = op->below && op->below->signs.data;
+  const struct tensor kept = op->below && !signs ? op->below->forward->y : tensor_of(NULL, op->x.dtype, 0, 0);
+  struct spmm_epilogue f = {};
+  f.below.scale = 1;
+  f.y = f.out = rows_of(op->y);
+  f.sums = op->sums.data ? rows_of(op->sums) : f.y;
+  f.self = rows_of(op->self);
+  f.added = rows_of(op->added);
+  f.below.kept = rows_of(kept);
+  if (signs) f.below.signs = rows_of(op->below->signs);
+  if (op->below && op->below->forward->dropout.threshold > 0)
+    f.below.scale = op->below->forward->dropout.scale;
+  f.width = (int32_t)op->y.cols;
+  f.accumulate = op->accumulate != 0;
+  f.whole = is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide) &&
+            is_whole_or_absent(op->added, wide) && is_whole_or_absent(kept, wide) &&
+            (!op->self_scale || is_whole_or_absent(op->self, wide));
+  f.fills = f.whole && is_padded_or_absent(op->y) && is_padded_or_absent(op->sums);
+  f.narrow = op->y.dtype == op->x.dtype;
+  f.self_scale = (const float *)op->self_scale;
+  f.self_col_scale = (const float *)op->self_col_scale;
+  f.row_scale = (const float *)op->row_scale;
+  f.has_halo = op->has_halo;
+  f.end.scalars = k->scalars;
+  return f;
+}
+
+/* The same with it. */
+static inline struct spmm_epilogue with_epilogue(const struct spmm_epilogue *bare, const struct spmm *op) {
+  const int64_t wide = 16 / dtype_bytes(op->x.dtype);
+  struct spmm_epilogue f = *bare;
+  add_epilogue(&f, op->epilogue, wide);
+  if (op->epilogue->loss) add_loss(&f, op->epilogue->loss, wide);
+  return f;
+}
+
 #endif

@@ -19,6 +19,9 @@ int cuda_reduce(struct kernels *k, const struct reduce *op);
 int cuda_reduce_backward(struct kernels *k, const struct reduce_backward *op);
 int64_t cuda_incidence_workspace(const struct kernels *k, const struct incidence_sum *op);
 int cuda_incidence_sum(struct kernels *k, const struct incidence_sum *op);
+/* Of INCIDENCE_SPLIT: whether op is summed so; rows: how its rows end, without a layout. */
+int cuda_is_split(const struct kernels *k, const struct incidence_sum *op);
+int cuda_split_sum(struct kernels *k, const struct incidence_sum *op, const struct spmm *rows);
 int cuda_incidence_weights(struct kernels *k, const struct incidence_weights *op);
 int cuda_incidence_weights_backward(struct kernels *k, const struct incidence_weights_backward *op);
 

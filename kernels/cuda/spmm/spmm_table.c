@@ -17,6 +17,7 @@ const struct reduce_ops cuda_reduce_ops = {
 
 const struct incidence_ops cuda_incidence_ops = {
     .fuses = 1,
+    .splits = 1,
     .incidence_workspace = cuda_incidence_workspace,
     .incidence_sum = cuda_incidence_sum,
     .incidence_weights = cuda_incidence_weights,

@@ -79,7 +79,12 @@ done
 for precision in fp32 fp64; do
   gnnbench hyper --nodes 2000 --hyperedges 700 --incidences 5000 --huge 900 --width 5,64 --scaled --reps 2 --threads 2 \
     --precision $precision --json >out.txt
-  (($(grep -c '"op": "auto", "shape": "2000+701 nnz' out.txt) == 2)) || fail "rows of hyper"
+  for form in auto split; do
+    (($(grep -c "\"op\": \"$form\", \"shape\": \"2000+701 nnz" out.txt) == 2)) || fail "rows of hyper, $form"
+  done
+  grep -q '"op": "cut", "shape": "2000+701 nnz .* blocks".*"first_reads": 0' out.txt || fail "nothing on cutting"
+  grep '"error"' out.txt >errors.txt && mv errors.txt out.txt
+  (($(wc -l <out.txt) == 4)) || fail "forms of hyper: $(cat out.txt)"
   below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
 done
 prints 'scratch 0.0 MiB' hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1
@@ -103,6 +108,7 @@ below 1e-5 error
 gnndata synth hyper.h5 --nodes 900 --hyperedges 300 --degree 3 --features 4 --classes 3 >/dev/null
 gnnbench hyper --dataset hyper.h5 --width 16 --reps 1 --json >out.txt
 grep -q '"shape": "900+300 nnz' out.txt || fail "the dataset's hypergraph was not used"
+grep '"error"' out.txt >errors.txt && mv errors.txt out.txt
 below 1e-5 error
 refuses 'made.h5: no /hypergraph' hyper --dataset made.h5
 
