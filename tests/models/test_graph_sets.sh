@@ -38,6 +38,12 @@ agrees gatv2 model.type=gatv2 model.heads=2 model.readout=mean
 agrees gcnii model.type=gcnii model.readout=mean
 agrees agnn model.type=agnn model.layers=3 model.readout=mean
 agrees mlp model.type=mlp model.readout=max model.activation=elu
+for type in gcn gin sage gat gatv2 gcnii mlp; do
+  agrees $type.all model.type=$type model.readout=mean model.readout_layers=all model.layers=3 model.heads=2
+done
+agrees agnn.all model.type=agnn model.layers=4 model.readout=mean model.readout_layers=all
+agrees largest.all model.type=gin model.readout=max model.readout_layers=all
+agrees residual.all model.readout_layers=all model.layers=3 model.residual=true model.norm=batch
 names=$(cut -d ' ' -f 1 models)
 for ranks in 1 2 4; do
   sed "s/^[^ ]*/&.$ranks/" models >list
@@ -92,5 +98,8 @@ works gnndata partition tiny.h5 --parts 4
 grep -q '^partition: whole graphs, 4 parts' out.txt && grep -q '^edge cut: 0 of' out.txt || fail "partition says $(cat out.txt)"
 must_refuse 2 'partition.grid = "1x2": graphs of tiny.h5 stay whole; "2x1" is allowed' 2 base.toml --set partition.grid=1x2
 must_refuse 2 'labels are of its 60 graphs, which model.type = "appnp" does not classify' 1 base.toml --set model.type=appnp
+works gnndata import tud tiny sparse.h5 --split folds:5 --features degree:200
+must_refuse 2 'features are sparse rows, of which model.readout = "max" with model.readout_layers = "all" has no maximum; take "sum"' \
+  1 base.toml --set dataset.path=sparse.h5 --set model.readout=max --set model.readout_layers=all
 must_refuse 2 'labels are of its 60 graphs, which model.type = "sgc" does not classify' 1 base.toml --set model.type=sgc
 echo "graphs agree"
