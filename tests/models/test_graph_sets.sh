@@ -73,6 +73,7 @@ awk -F, 'NR > 1 && ($1 != NR - 2 || $3 != ($2 ? 1 : -1)) { exit 1 }' one.csv || 
 must_run 2 base.toml --predict run.whole/best.h5 --out one.h5
 grep -q 'and embeddings of 60 graphs' out.txt || fail "predict says $(cat out.txt)"
 works gnntrain --export run.whole/best.h5 --out one.npz
+for type in gin gcnii; do works gnntrain --export run.$type.all.1/best.h5 --out $type.npz; done
 if python3 -c 'import h5py' 2>/dev/null; then
   PYTHONPATH=$GNNTRAIN_SOURCE/python PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || fail "predictions or weights are others"
 import csv, h5py, numpy as np
@@ -82,8 +83,12 @@ with h5py.File("one.h5") as f:
     assert f["embedding"].shape == (60, 12) and f["logits"].shape == (60, 2) and "id" not in f
     assert list(f["prediction"]) == [int(row["prediction"]) for row in csv.DictReader(open("one.csv"))]
 weights, written = state_of(gnntrain.Checkpoint("run.whole/best.h5")), np.load("one.npz")
-assert weights.keys() == set(written) and "lins.2.weight" in weights
+assert weights.keys() == set(written) and "readouts.2.weight" in weights
 assert all(np.array_equal(weights[name], written[name]) for name in weights)
+for name in ("gin", "gcnii"):
+    weights, written = state_of(gnntrain.Checkpoint(f"run.{name}.all.1/best.h5")), np.load(f"{name}.npz")
+    assert weights.keys() == set(written) and all(np.array_equal(weights[key], written[key]) for key in weights)
+    assert weights["readouts.0.weight"].shape == (2, 5) and weights["readouts.3.weight"].shape == (2, 12)
 data = gnntrain.Dataset.open("tiny.h5")
 assert len(data.graphs) == 61 and repr(data).startswith("60 graphs, ")
 END
