@@ -5,6 +5,7 @@
 #include "models/core/readout.h"
 
 #include "models/program/rules/rules.h"
+#include "runtime/base/base.h"
 
 int run_readout(const struct pass *pass, const struct step *step) {
   return readout_forward(pass->readout, pass->run, pass->id,
@@ -15,4 +16,13 @@ int run_readout(const struct pass *pass, const struct step *step) {
 int run_readout_backward(const struct pass *pass, const struct step *step) {
   return readout_backward(pass->readout, pass->run, pass->id, tensor_in(pass, step, 0),
                           tensor_in(pass, step, 1), tensor_in(pass, step, 2), tensor_out(pass, step, 0));
+}
+
+int64_t rule_readout_workspace(const struct program *p, const struct readout *readout,
+                               const struct run *run) {
+  int64_t most = 0;
+  for (int s = 0; s < p->loss; s++)
+    if (p->step[s].kind == STEP_READOUT)
+      most = larger(most, readout_workspace(readout, run, p->value[p->step[s].out[0]].cols));
+  return most;
 }
