@@ -152,18 +152,6 @@ void build_linear_layer(struct build *b, int64_t out, struct layer_epilogue form
   build_epilogue(b, build_linear(b, b->x, weight), epilogue);
 }
 
-void build_alike(struct build *b, build_layer *layer) {
-  const struct config *config = b->run->config;
-  const int64_t hidden = config->model.layers - !build_is_of_graphs(b);
-  for (int64_t l = 0; l < hidden; l++) layer(b, config->model.hidden, build_hidden(b->run));
-  if (build_is_of_graphs(b)) {
-    build_head(b);
-    return;
-  }
-  b->last = 1;
-  layer(b, b->run->shard->classes, build_last(b->run));
-}
-
 struct layer_epilogue build_hidden(const struct run *run) {
   const struct config *config = run->config;
   return (struct layer_epilogue){.bias = config->model.bias,

@@ -57,14 +57,6 @@ void build_epilogue(struct build *b, int z, struct step step);
 
 /* A layer without arcs: y = x W. */
 build_layer build_linear_layer;
-/* The layer above all hidden ones, which leaves the logits: linear, and of graphs behind their readout, or
- * behind that of each layer. See build_head.c */
-void build_head(struct build *b);
-/* Whether the rows that end in the logits are those of graphs: then all layers over arcs are hidden ones. */
-int build_is_of_graphs(const struct build *b);
-/* model.layers layers of one kind, of which the last leaves the logits; of graphs, that many and a head. */
-void build_alike(struct build *b, build_layer *layer);
-
 /* How hidden layers end, as the configuration has it; and the last one, which leaves logits. */
 struct layer_epilogue build_hidden(const struct run *run);
 struct layer_epilogue build_last(const struct run *run);

@@ -1,13 +1,6 @@
-/* build_head: the layer that leaves the logits. Of nodes it is linear. Of graphs a linear layer reads what
- * the nodes of each have become, the readout of the last hidden layer:
- *   logits = readout(H_K) W_K + b
- * or the readouts of all layers have such a layer each, the features among them, H_0 = X, and what these give
- * is added up (Xu, Hu, Leskovec and Jegelka 2019, section 4.2; model.readout_layers = "all"):
- *   logits = sum_k readout(H_k) W_k + b
- * Invariant: the readout of a layer is the first step that reads its output, so that in the backward it is
- * the last one, which adds what the others have left. */
+#include "models/program/build_head.h"
+
 #include "models/core/readout.h"
-#include "models/program/build.h"
 #include "runtime/base/base.h"
 
 int build_is_of_graphs(const struct build *b) {
@@ -87,4 +80,16 @@ void build_head(struct build *b) {
   }
   b->last = 1;
   build_linear_layer(b, b->run->shard->classes, build_last(b->run));
+}
+
+void build_alike(struct build *b, build_layer *layer) {
+  const struct config *config = b->run->config;
+  const int64_t hidden = config->model.layers - !build_is_of_graphs(b);
+  for (int64_t l = 0; l < hidden; l++) layer(b, config->model.hidden, build_hidden(b->run));
+  if (build_is_of_graphs(b)) {
+    build_head(b);
+    return;
+  }
+  b->last = 1;
+  layer(b, b->run->shard->classes, build_last(b->run));
 }

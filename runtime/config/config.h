@@ -59,8 +59,8 @@ struct config {
     enum aggregator aggregator; /* sage */
     enum readout_kind readout;  /* of graphs */
     enum readout_layers readout_layers;
-    int64_t heads, heads_last;  /* gat */
-    double eps;                 /* gin */
+    int64_t heads, heads_last; /* gat */
+    double eps;                /* gin */
     int learn_eps;
     int learn_first_beta;
     double alpha, lambda; /* gcnii */
