@@ -1,5 +1,6 @@
 #include "models/core/readout.h"
 
+#include "kernels/ops/elementwise.h"
 #include "kernels/ops/reduce.h"
 #include "kernels/ops/sparse.h"
 #include "runtime/base/base.h"
@@ -89,11 +90,18 @@ int readout_forward(const struct readout *readout, struct run *run, const int64_
   return PROFILE("readout", winner.data ? op_reduce(run->kernels, &largest) : op_spmm(run->kernels, &sum));
 }
 
+static int largest_backward(struct run *run, const struct reduce_backward *op, struct tensor added) {
+  const struct add add = {.x = added, .factor = 1, .accumulate = 1, .y = op->dx};
+  TRY(op_reduce_backward(run->kernels, op));
+  return added.data ? op_add(run->kernels, &add) : OK;
+}
+
 int readout_backward(const struct readout *readout, struct run *run, const int64_t *id, struct tensor dy,
-                     struct tensor winner, struct tensor dx) {
-  const struct spmm sum = {.a = readout->backward, .x = dy, .col_scale = readout->scale, .y = dx};
+                     struct tensor winner, struct tensor added, struct tensor dx) {
+  const struct spmm sum = {
+      .a = readout->backward, .x = dy, .col_scale = readout->scale, .added = added, .y = dx};
   const struct reduce_backward largest = {
       .a = readout->backward, .dy = dy, .winner = winners_in(winner), .id = id, .dx = dx};
   return PROFILE("readout",
-                 winner.data ? op_reduce_backward(run->kernels, &largest) : op_spmm(run->kernels, &sum));
+                 winner.data ? largest_backward(run, &largest, added) : op_spmm(run->kernels, &sum));
 }

@@ -26,11 +26,12 @@ int64_t readout_workspace(const struct readout *readout, const struct run *run, 
  */
 int64_t readout_winner_cols(const struct run *run, int64_t width);
 
-/* y [own, width] of x [own, width]; and the gradient dx of x, from that of y. id: global ids of own nodes on
- * the device. winner: of that many columns; data NULL: none. */
+/* y [own, width] of x [own, width]; and the gradient dx of x, from that of y, plus `added` of the same shape,
+ * not in dx's memory (data NULL: none). id: global ids of own nodes on the device. winner: of that many
+ * columns; data NULL: none. */
 int readout_forward(const struct readout *readout, struct run *run, const int64_t *id, struct tensor x,
                     struct tensor y, struct tensor winner);
 int readout_backward(const struct readout *readout, struct run *run, const int64_t *id, struct tensor dy,
-                     struct tensor winner, struct tensor dx);
+                     struct tensor winner, struct tensor added, struct tensor dx);
 
 #endif

@@ -41,7 +41,9 @@ static void gin_build(struct build *b) {
   b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
   b->first_layers = 2;
   for (int64_t l = 0; l < layers; l++) {
+    b->inside = 1;
     gin_aggregation(b, config->model.hidden, inner);
+    b->inside = 0;
     b->last = l == layers - 1 && !build_is_of_graphs(b);
     build_linear_layer(b, b->last ? b->run->shard->classes : config->model.hidden,
                        b->last ? build_last(b->run) : build_hidden(b->run));

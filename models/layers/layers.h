@@ -3,7 +3,7 @@
 #ifndef MODELS_LAYERS_LAYERS_H
 #define MODELS_LAYERS_LAYERS_H
 
-#include "models/program/build.h"
+#include "models/program/build_head.h"
 
 struct dataset;
 

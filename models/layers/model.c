@@ -243,8 +243,7 @@ static int add_feature_rows(struct model *model, struct run *run) {
 static int measure(struct model *model, struct run *run) {
   model->workspace = gradient_workspace(model, run);
   if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
-  model->workspace = larger(model->workspace,
-                            readout_workspace(&model->readout, run, run->config->model.hidden));
+  model->workspace = larger(model->workspace, rule_readout_workspace(&model->program, &model->readout, run));
   model->arena = arena_measure(run->device);
   TRY(add_panels(model, run));
   span_gradients(model);

@@ -21,17 +21,26 @@ int model_type_of(const char *name, const struct model_type **type) {
 }
 
 /* A readout stands ahead of a linear layer; these end in sums over arcs, or have no graph. */
-static int check_graphs(const struct model_type *type, const struct dataset *dataset, const char *path) {
+static int check_graphs(const struct model_type *type, const struct config *config,
+                        const struct dataset *dataset) {
   const int ends_in_sums = type == &appnp_model || type == &sgc_model;
-  if (!dataset || dataset->graphs == 0 || !(ends_in_sums || type->on_hypergraph)) return OK;
-  FAIL(BAD_INPUT, "%s: labels are of its %lld graphs, which model.type = \"%s\" does not classify", path,
-       (long long)dataset->graphs, type->name);
+  if (!dataset || dataset->graphs == 0) return OK;
+  if (ends_in_sums || type->on_hypergraph)
+    FAIL(BAD_INPUT, "%s: labels are of its %lld graphs, which model.type = \"%s\" does not classify",
+         config->dataset.path, (long long)dataset->graphs, type->name);
+  if (config->model.readout == READOUT_MAX && config->model.readout_layers == READOUT_LAYERS_ALL &&
+      dataset->sparse)
+    FAIL(BAD_INPUT,
+         "%s: its features are sparse rows, of which model.readout = \"max\" with model.readout_layers = "
+         "\"all\" has no maximum; take \"sum\" or \"mean\", or the last layer",
+         config->dataset.path);
+  return OK;
 }
 
 int model_type_check(const struct config *config, const struct dataset *dataset) {
   const struct model_type *type = NULL;
   TRY(model_type_of(config->model.type, &type));
-  TRY(check_graphs(type, dataset, config->dataset.path));
+  TRY(check_graphs(type, config, dataset));
   return type->check ? type->check(config, dataset) : OK;
 }
 

@@ -1,6 +1,5 @@
 #include "models/program/build.h"
 
-#include "models/core/readout.h"
 #include "runtime/base/base.h"
 
 int64_t build_cols(const struct build *b, int value) {
@@ -117,8 +116,9 @@ static int works_in_place(const struct program *p, const struct step *step) {
   return step->epilogue.norm == NORM_NONE && step->in[1] == NONE && !kept;
 }
 
-/* Logits are as wide as sums. */
-static void widen(const struct build *b, struct value *z) {
+void build_widen(struct build *b, int value) {
+  struct value *z = &b->program->value[value];
+  if (b->program->code != OK) return;
   z->dtype = b->run->kernels->real;
   z->stride = tensor_stride(z->dtype, z->cols);
 }
@@ -134,13 +134,14 @@ static void end_layer(struct build *b) {
 void build_epilogue(struct build *b, int z, struct step step) {
   struct program *p = b->program;
   if (p->code != OK) return;
-  if (b->last) widen(b, &p->value[z]);
+  if (b->last) build_widen(b, z);
   step.in[0] = z;
   if (step.epilogue.residual && b->layer > 0 && build_cols(b, b->x) == build_cols(b, z)) step.in[1] = b->x;
   step.out[0] = works_in_place(p, &step) ? build_in_place(b, "y", z)
                                          : build_value(b, "y", build_cols(b, z), b->last);
   build_step(b, step);
   if (!b->last) p->embedding = step.out[0];
+  if (p->code == OK) p->value[step.out[0]].ends_layer = !b->last && !b->inside;
   p->logits = b->x = step.out[0];
   end_layer(b);
 }
@@ -149,54 +150,6 @@ void build_linear_layer(struct build *b, int64_t out, struct layer_epilogue form
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
   struct step epilogue = build_epilogue_parameters(b, out, form);
   build_epilogue(b, build_linear(b, b->x, weight), epilogue);
-}
-
-int build_is_of_graphs(const struct build *b) {
-  return b->run->shard->graphs.all > 0;
-}
-
-/* What the last hidden layer leaves becomes a row a graph. */
-static void build_readout(struct build *b) {
-  struct step step = step_of(STEP_READOUT, b->layer);
-  const int64_t width = build_cols(b, b->x), winners = readout_winner_cols(b->run, width);
-  step.in[0] = b->x;
-  step.out[0] = build_value(b, "readout", width, 0);
-  if (winners > 0) step.out[1] = build_value(b, "winners", winners, 0);
-  build_step(b, step);
-  b->x = b->program->embedding = step.out[0];
-}
-
-/* Its parameters have names of their own: a checkpoint tells by them what its logits are of. */
-static void build_graph_head(struct build *b) {
-  const int64_t classes = b->run->shard->classes;
-  build_readout(b);
-  b->last = 1;
-  int weight = build_weight(b, "readout", build_cols(b, b->x), classes);
-  struct step epilogue = step_of(STEP_EPILOGUE, b->layer);
-  if (b->run->config->model.bias)
-    epilogue.index.bias = build_parameter(b, "readout_bias", 1, classes, START_ZERO);
-  build_epilogue(b, build_linear(b, b->x, weight), epilogue);
-}
-
-void build_head(struct build *b) {
-  if (build_is_of_graphs(b)) {
-    build_graph_head(b);
-    return;
-  }
-  b->last = 1;
-  build_linear_layer(b, b->run->shard->classes, build_last(b->run));
-}
-
-void build_alike(struct build *b, build_layer *layer) {
-  const struct config *config = b->run->config;
-  const int64_t hidden = config->model.layers - !build_is_of_graphs(b);
-  for (int64_t l = 0; l < hidden; l++) layer(b, config->model.hidden, build_hidden(b->run));
-  if (build_is_of_graphs(b)) {
-    build_head(b);
-    return;
-  }
-  b->last = 1;
-  layer(b, b->run->shard->classes, build_last(b->run));
 }
 
 struct layer_epilogue build_hidden(const struct run *run) {

@@ -16,6 +16,7 @@ struct build {
   int layer;        /* the index of the layer that is being written */
   int x;            /* its input, a value; then its output */
   int last;         /* it leaves the logits */
+  int inside;       /* it is a part of one of the model's layers, which goes on above it */
   int first_layers; /* so many layers count as the first one for weight decay */
 };
 
@@ -39,6 +40,8 @@ int build_view(struct build *b, const char *what, int value, int64_t first, int6
 /* A value in the memory of another one, for a step that works in place. */
 int build_in_place(struct build *b, const char *what, int value);
 void build_step(struct build *b, struct step step);
+/* Logits, and what is added up to them, are as wide as sums. */
+void build_widen(struct build *b, int value);
 
 /* Adds y = x W and returns y, as wide as W. */
 int build_linear(struct build *b, int x, int weight);
@@ -54,13 +57,6 @@ void build_epilogue(struct build *b, int z, struct step step);
 
 /* A layer without arcs: y = x W. */
 build_layer build_linear_layer;
-/* The layer above all hidden ones, which leaves the logits: linear, and of graphs behind their readout. */
-void build_head(struct build *b);
-/* Whether the rows that end in the logits are those of graphs: then all layers over arcs are hidden ones. */
-int build_is_of_graphs(const struct build *b);
-/* model.layers layers of one kind, of which the last leaves the logits; of graphs, that many and a head. */
-void build_alike(struct build *b, build_layer *layer);
-
 /* How hidden layers end, as the configuration has it; and the last one, which leaves logits. */
 struct layer_epilogue build_hidden(const struct run *run);
 struct layer_epilogue build_last(const struct run *run);

@@ -304,8 +304,10 @@ static void differentiate_reduce(struct differentiation *d, int s, int dy) {
 static void differentiate_readout(struct differentiation *d, int s, int dy) {
   const struct step forward = d->p->step[s];
   struct step step = backward_of(d, s, STEP_READOUT_BACKWARD);
+  if (!is_trained(d, forward.in[0])) return;
   step.in[0] = dy;
   step.in[1] = forward.out[1];
+  step.in[2] = take_part(d, forward.in[0]);
   step.out[0] = gradient_of(d, forward.in[0]);
   program_step(d->p, step);
   add_part(d, forward.in[0], step.out[0]);

@@ -212,7 +212,7 @@ static void raise_highest(int *order, int count) {
 
 /* From an order on, others in which what lay highest is placed first, until no byte is wasted. */
 static void try_orders(int *order, int count, int64_t bound, int *best, int64_t *least) {
-  enum { TRIES = 24 };
+  enum { TRIES = 48 };
   for (int i = 0; *least > bound && i < TRIES; i++) {
     const int64_t bytes = place(order, count);
     if (bytes < *least) memcpy(best, order, (size_t)count * sizeof *order), *least = bytes;

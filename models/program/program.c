@@ -164,6 +164,15 @@ void program_insert(struct program *p, int at, struct step step) {
   find_writers(p);
 }
 
+void program_move(struct program *p, int from, int at) {
+  for (; p->code == OK && from < p->steps; from++, at++) {
+    const struct step step = p->step[from];
+    memmove(&p->step[at + 1], &p->step[at], (size_t)(from - at) * sizeof *p->step);
+    p->step[at] = step;
+  }
+  find_writers(p);
+}
+
 void program_compact(struct program *p) {
   int kept = 0;
   for (int s = 0; s < p->steps; s++)

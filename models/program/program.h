@@ -31,6 +31,7 @@ struct value {
   int64_t first;
   int gradient;        /* where its gradient is to lie, a view; NONE: anywhere */
   int trained;         /* depends on a parameter: it has a gradient */
+  int ends_layer;      /* a hidden layer of the model leaves it */
   int chunked;         /* it has the rows of a chunk alone */
   int64_t waits;       /* where it waits in program.saved.host */
   int64_t held[PLANS]; /* rows that there is memory for; INT64_MAX: all */
@@ -96,6 +97,9 @@ int program_norm(struct program *p, struct norm_state norm);
 void program_step(struct program *p, struct step step);
 /* In front of the step that was at that place; all that names a step by its place follows. */
 void program_insert(struct program *p, int at, struct step step);
+/* The steps from place `from` to the end come in front of the step that was at place `at`, in a list whose
+ * steps do not name each other by their places yet. */
+void program_move(struct program *p, int from, int at);
 /* A step with nothing in it. */
 struct step step_of(enum step_kind kind, int layer);
 

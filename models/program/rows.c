@@ -145,6 +145,7 @@ static void parts_of(const struct step *step, int part[2]) {
     part[0] = step->in[1];
   if (step->kind == STEP_AGGREGATE) part[1] = step->in[2];
   if (step->kind == STEP_COSINE_BACKWARD) part[0] = step->in[4];
+  if (step->kind == STEP_READOUT_BACKWARD) part[0] = step->in[2];
 }
 
 /* Self loops that are not among the arcs add dy's own row: of rows that are not there, zeros. Attention

@@ -11,8 +11,6 @@ def _net(checkpoint, layers_of):
     checkpoint = checkpoint_of(checkpoint)
     if checkpoint.type not in TYPES:
         raise Error(f"{checkpoint.path}: model.type = \"{checkpoint.type}\" has no module; these have: {', '.join(TYPES)}")
-    if "readout" in checkpoint.layers[-1]:
-        raise Error(f"{checkpoint.path}: classifies graphs, for which there is no module; its weights are in .parameters")
     from gnntrain.net import Between, Stack
     layers = layers_of()(checkpoint.config["model"])
     net = (Between if checkpoint.type == "gcnii" else Stack)(checkpoint, layers)
@@ -36,7 +34,8 @@ def _pyg_layers():
 
 def to_torch(checkpoint):
     """A torch.nn.Module, in evaluation mode, whose net(x, edge_index, edge_weight=None) gives gnntrain's logits [N, C] of a
-    checkpoint (or of its path): gcn, sage, gat, gin, gcnii. Error: another type, or PyTorch is not there."""
+    checkpoint (or of its path): gcn, sage, gat, gin, gcnii. Where it classifies graphs, net(x, edge_index, batch=batch) gives
+    a row of each; batch int64 [N] is the graph of each node. Error: another type, or PyTorch is not there."""
     return _net(checkpoint, _torch_layers)
 
 

@@ -47,16 +47,22 @@ def _gcnii(place, layer):
     return {f"{place}.weight1": layer["weight"]}
 
 
-def _head(place, layer):
-    """Of a model that classifies graphs: what stands above the readout."""
-    return _linear(place, layer, "readout", "readout_bias")
+def readouts_of(checkpoint):
+    """Of a model that classifies graphs the linear layers above readouts, by the number of the layer whose output they are
+    of, 0 for the features; {} of other models."""
+    each = 2 if checkpoint.type == "gin" else 1
+    return {k // each: layer for k, layer in enumerate(checkpoint.layers) if "readout" in layer}
+
+
+def layers_of(checkpoint):
+    """The layers below what stands above readouts."""
+    layers = checkpoint.layers
+    return layers[:-1] if "readout" in layers[-1] else layers
 
 
 def _gin(checkpoint):
     """Two layers of gnntrain are a convolution."""
-    found, layers, model = {}, checkpoint.layers, checkpoint.config["model"]
-    if "readout" in layers[-1]:
-        found.update(_head(f"lins.{len(layers) // 2}", layers.pop()))
+    found, layers, model = {}, layers_of(checkpoint), checkpoint.config["model"]
     for k in range(0, len(layers), 2):
         inner, place = layers[k], f"convs.{k // 2}"
         found[f"{place}.eps"] = inner["eps"][0] if "eps" in inner else np.array([model["eps"]])
@@ -69,17 +75,20 @@ def _gin(checkpoint):
 
 def _alike(checkpoint, convolution):
     """Convolutions convs.0, convs.1, ... and the norms behind them; of gcnii between lins.0 and lins.1."""
-    found, layers = {}, checkpoint.layers
+    found, layers = {}, layers_of(checkpoint)
     between = convolution is _gcnii
+    ends = () if not between else (0,) if readouts_of(checkpoint) else (0, len(layers) - 1)
     for k, layer in enumerate(layers):
-        if "readout" in layer:
-            found.update(_head(f"lins.{k}", layer))
-        elif between and k in (0, len(layers) - 1):
+        if k in ends:
             found.update(_linear(f"lins.{int(k > 0)}", layer))
         else:
             found.update(convolution(f"convs.{k - between}", layer))
         found.update(_norm(f"norms.{k}", layer, checkpoint.statistics.get(f"layer{k}")))
     return found
+
+
+def _arrays(found):
+    return {name: np.ascontiguousarray(values, "<f4") for name, values in found.items()}
 
 
 CONVOLUTIONS = {"gcn": _gcn, "sage": _sage, "gat": _gat, "gcnii": _gcnii}
@@ -95,10 +104,12 @@ def state_of(checkpoint):
             found = _alike(checkpoint, CONVOLUTIONS[checkpoint.type])
         else:
             statistics = {f"{layer}.statistics": values for layer, values in checkpoint.statistics.items()}
-            found = {**checkpoint.parameters, **statistics}
+            return _arrays({**checkpoint.parameters, **statistics})
+        for k, layer in readouts_of(checkpoint).items():
+            found.update(_linear(f"readouts.{k}", layer, "readout", "readout_bias"))
     except (KeyError, IndexError) as error:
         raise Error(f"{checkpoint.path}: lacks {error} of model.type = \"{checkpoint.type}\"") from None
-    return {name: np.ascontiguousarray(values, "<f4") for name, values in found.items()}
+    return _arrays(found)
 
 
 def safetensors_of(arrays):

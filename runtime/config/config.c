@@ -45,6 +45,7 @@ static const struct config_key table[] = {
     CHOICE(model.norm_edges, EDGES_BOTH, "gcn: scale edges by the degrees of both ends, of the row, or not", "both", "row", "none"),
     CHOICE(model.aggregator, AGGREGATOR_MEAN, "sage: what neighbours become; gcn: their mean with the node itself; max: the largest of relu(H W + b), hidden wide; min: the smallest", "mean", "gcn", "sum", "max", "min"),
     CHOICE(model.readout, READOUT_SUM, "of datasets of many graphs: what the nodes of a graph become, ahead of the last linear layer", "sum", "mean", "max"),
+    CHOICE(model.readout_layers, READOUT_LAYERS_LAST, "of datasets of many graphs: whose readout the logits come from: the last hidden layer's, or, each by a linear layer of its own, those of the features and of all layers", "last", "all"),
     REAL(model.eps, 0, -1e6, 1e6, "gin, unigin: the node itself counts 1 + eps times"),
     BOOLEAN(model.learn_eps, 0, "gin, unigin: train eps from there on, one a layer"),
     BOOLEAN(model.learn_first_beta, 1, "agnn: train beta of the first propagation, too; else it stays 1"),

@@ -14,6 +14,7 @@ enum normalize { NORMALIZE_NONE, NORMALIZE_ROW };
 enum norm_edges { EDGES_BOTH, EDGES_ROW, EDGES_NONE };
 enum aggregator { AGGREGATOR_MEAN, AGGREGATOR_GCN, AGGREGATOR_SUM, AGGREGATOR_MAX, AGGREGATOR_MIN };
 enum readout_kind { READOUT_SUM, READOUT_MEAN, READOUT_MAX };
+enum readout_layers { READOUT_LAYERS_LAST, READOUT_LAYERS_ALL };
 enum schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_STEP };
 enum loss { LOSS_AUTO, LOSS_CROSS_ENTROPY, LOSS_BCE };
 enum metric { METRIC_AUTO, METRIC_ACCURACY, METRIC_MICRO_F1, METRIC_ROC_AUC };
@@ -57,8 +58,9 @@ struct config {
     enum norm_edges norm_edges;
     enum aggregator aggregator; /* sage */
     enum readout_kind readout;  /* of graphs */
-    int64_t heads, heads_last;  /* gat */
-    double eps;                 /* gin */
+    enum readout_layers readout_layers;
+    int64_t heads, heads_last; /* gat */
+    double eps;                /* gin */
     int learn_eps;
     int learn_first_beta;
     double alpha, lambda; /* gcnii */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """GIN on a collection of graphs in PyTorch Geometric, as configs/*_gin.toml trains it: the same layers, folds and protocol.
 
-    peer_graphs.py DATASET.h5 CONFIG.toml [--device cuda]
+    peer_graphs.py DATASET.h5 CONFIG.toml [--device cuda] [--readout-layers all]
 
 All graphs are one batch. Of each split the epoch counts whose validation accuracy is best, of equal ones that of the lowest
 validation loss. Prints mean and sample deviation of the test accuracy over the splits, and the median ms of an epoch, as a line of
@@ -52,13 +52,15 @@ class Net(Module):
         self.convs = ModuleList(
             GINConv(Sequential(Linear(before, width, bias=False), BatchNorm1d(width), ReLU(), Linear(width, width)))
             for before in widths[:-1])
-        self.head, self.drop, self.pool = Linear(width, data.classes), model["dropout"], POOLS[model["readout"]]
+        read = widths if model.get("readout_layers") == "all" else widths[-1:]
+        self.heads = ModuleList(Linear(width, data.classes, bias=k + 1 == len(read)) for k, width in enumerate(read))
+        self.drop, self.pool = model["dropout"], POOLS[model["readout"]]
 
     def forward(self, data):
-        x = data.x
+        outputs = [data.x]
         for conv in self.convs:
-            x = dropout(torch.relu(conv(x, data.edges)), self.drop, self.training)
-        return self.head(self.pool(x, data.batch))
+            outputs.append(dropout(torch.relu(conv(outputs[-1], data.edges)), self.drop, self.training))
+        return sum(head(self.pool(x, data.batch)) for head, x in zip(self.heads, outputs[-len(self.heads):]))
 
 
 def accuracy(logits, y, part):
@@ -92,9 +94,12 @@ def main():
     parser.add_argument("dataset")
     parser.add_argument("config")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--readout-layers", choices=("last", "all"), help="in place of the configuration's")
     args = parser.parse_args()
     with open(args.config, "rb") as f:
         config = tomllib.load(f)
+    if args.readout_layers:
+        config["model"]["readout_layers"] = args.readout_layers
     data, times, tests = Graphs(args.dataset, args.device), [], []
     for k, split in enumerate(data.splits):
         torch.manual_seed(k + 1)

@@ -92,8 +92,14 @@ graphs)
   for readout in sum mean; do
     agrees $readout --set dataset.path=set.h5 --set model.readout=$readout --set model.norm=layer --set model.activation=elu
   done
+  for type in gcn sage; do
+    agrees $type.all --set dataset.path=set.h5 --set model.type=$type --set model.readout=mean --set model.readout_layers=all \
+      --set model.residual=true --set model.norm=layer --set model.activation=elu
+  done
   repeats gin --set dataset.path=set.h5 --set model.type=gin
+  repeats gin.all --set dataset.path=set.h5 --set model.type=gin --set model.readout_layers=all
   repeats largest --set dataset.path=set.h5 --set model.readout=max
+  repeats largest.all --set dataset.path=set.h5 --set model.readout=max --set model.readout_layers=all
   ;;
 hgnn)
   agrees hgnn "${hyper[@]}" --set model.type=hgnn

@@ -38,6 +38,12 @@ agrees gatv2 model.type=gatv2 model.heads=2 model.readout=mean
 agrees gcnii model.type=gcnii model.readout=mean
 agrees agnn model.type=agnn model.layers=3 model.readout=mean
 agrees mlp model.type=mlp model.readout=max model.activation=elu
+for type in gcn gin sage gat gatv2 gcnii mlp; do
+  agrees $type.all model.type=$type model.readout=mean model.readout_layers=all model.layers=3 model.heads=2
+done
+agrees agnn.all model.type=agnn model.layers=4 model.readout=mean model.readout_layers=all
+agrees largest.all model.type=gin model.readout=max model.readout_layers=all
+agrees residual.all model.readout_layers=all model.layers=3 model.residual=true model.norm=batch
 names=$(cut -d ' ' -f 1 models)
 for ranks in 1 2 4; do
   sed "s/^[^ ]*/&.$ranks/" models >list
@@ -67,6 +73,7 @@ awk -F, 'NR > 1 && ($1 != NR - 2 || $3 != ($2 ? 1 : -1)) { exit 1 }' one.csv || 
 must_run 2 base.toml --predict run.whole/best.h5 --out one.h5
 grep -q 'and embeddings of 60 graphs' out.txt || fail "predict says $(cat out.txt)"
 works gnntrain --export run.whole/best.h5 --out one.npz
+for type in gin gcnii; do works gnntrain --export run.$type.all.1/best.h5 --out $type.npz; done
 if python3 -c 'import h5py' 2>/dev/null; then
   PYTHONPATH=$GNNTRAIN_SOURCE/python PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || fail "predictions or weights are others"
 import csv, h5py, numpy as np
@@ -76,8 +83,12 @@ with h5py.File("one.h5") as f:
     assert f["embedding"].shape == (60, 12) and f["logits"].shape == (60, 2) and "id" not in f
     assert list(f["prediction"]) == [int(row["prediction"]) for row in csv.DictReader(open("one.csv"))]
 weights, written = state_of(gnntrain.Checkpoint("run.whole/best.h5")), np.load("one.npz")
-assert weights.keys() == set(written) and "lins.2.weight" in weights
+assert weights.keys() == set(written) and "readouts.2.weight" in weights
 assert all(np.array_equal(weights[name], written[name]) for name in weights)
+for name in ("gin", "gcnii"):
+    weights, written = state_of(gnntrain.Checkpoint(f"run.{name}.all.1/best.h5")), np.load(f"{name}.npz")
+    assert weights.keys() == set(written) and all(np.array_equal(weights[key], written[key]) for key in weights)
+    assert weights["readouts.0.weight"].shape == (2, 5) and weights["readouts.3.weight"].shape == (2, 12)
 data = gnntrain.Dataset.open("tiny.h5")
 assert len(data.graphs) == 61 and repr(data).startswith("60 graphs, ")
 END
@@ -92,5 +103,8 @@ works gnndata partition tiny.h5 --parts 4
 grep -q '^partition: whole graphs, 4 parts' out.txt && grep -q '^edge cut: 0 of' out.txt || fail "partition says $(cat out.txt)"
 must_refuse 2 'partition.grid = "1x2": graphs of tiny.h5 stay whole; "2x1" is allowed' 2 base.toml --set partition.grid=1x2
 must_refuse 2 'labels are of its 60 graphs, which model.type = "appnp" does not classify' 1 base.toml --set model.type=appnp
+works gnndata import tud tiny sparse.h5 --split folds:5 --features degree:200
+must_refuse 2 'features are sparse rows, of which model.readout = "max" with model.readout_layers = "all" has no maximum; take "sum"' \
+  1 base.toml --set dataset.path=sparse.h5 --set model.readout=max --set model.readout_layers=all
 must_refuse 2 'labels are of its 60 graphs, which model.type = "sgc" does not classify' 1 base.toml --set model.type=sgc
 echo "graphs agree"

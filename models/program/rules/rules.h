@@ -121,6 +121,9 @@ struct arcs {
 };
 int rule_arcs(struct arcs arcs, const struct direction *direction, struct tensor message);
 
+/* Bytes of scratch that the widest of a program's readouts asks for. */
+int64_t rule_readout_workspace(const struct program *p, const struct readout *readout, const struct run *run);
+
 /* All of an EPILOGUE; and where the gradient of a parameter goes, NULL for NONE. */
 struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *step);
 void *rule_gradient(const struct pass *pass, int parameter);

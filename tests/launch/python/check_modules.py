@@ -19,6 +19,9 @@ MODELS = {
                    "type=gcnii layers=4 alpha=.2 norm=layer"],
     "directed": ["type=gcn bias=false", "type=sage aggregator=sum", "type=gat heads=2 bias=false", "type=gin learn_eps eps=.3",
                  "type=gcnii layers=3 bias=false lambda=1 norm=batch", "type=sage aggregator=max -", "type=sage aggregator=min -"],
+    "graphs": [f"type={model} readout={readout} readout_layers={layers} layers=3"
+               for model in ("gcn residual norm=batch", "gin norm=layer learn_eps", "gat heads=2 activation=elu", "gcnii alpha=.2",
+                             "sage norm=batch bias=false") for readout in ("sum", "mean", "max") for layers in ("last", "all")],
     "weighted": ["type=gcn", "type=gcn norm_edges=row -", "type=sage aggregator=gcn activation=leaky_relu -", "type=gin -"],
 }
 
@@ -32,6 +35,28 @@ def graph_of(kind):
     data = {"edge_index": edges, "num_nodes": 73, "x": rng.random((73, 6)), "y": rng.integers(4, size=73),
             "edge_weight": rng.random(260) + .1, **masks}
     return gnntrain.Dataset.from_object(data, undirected=kind == "undirected", weights=kind == "weighted")
+
+
+class Graphs(list):
+    """A dataset of 40 graphs of 1 to 9 nodes, as OGB's have their splits."""
+
+    def __init__(self):
+        rng = np.random.default_rng(5)
+        for k in range(40):
+            nodes = 1 + k % 9
+            self.append({"edge_index": rng.integers(nodes, size=(2, 2 * nodes)), "num_nodes": nodes, "y": k % 3,
+                         "x": rng.random((nodes, 6))})
+
+    def get_idx_split(self):
+        return {part: np.arange(k, 40, 3) for k, part in enumerate(("train", "valid", "test"))}
+
+
+def arguments_of(data):
+    """What a module takes: features, arcs, weights, and the graph of each node where there are many."""
+    weight = None if data.weights is None else torch.from_numpy(data.weights.copy())
+    batch = None if data.graphs is None else torch.repeat_interleave(
+        torch.arange(len(data.graphs) - 1), torch.from_numpy(np.diff(data.graphs)))
+    return torch.from_numpy(data.features.copy()), torch.from_numpy(data.edge_index), weight, batch
 
 
 def settings_of(model):
@@ -55,22 +80,22 @@ def refused(sentence, call, *arguments):
 
 
 def error_of(net, data, logits):
-    x, edges = torch.from_numpy(data.features.copy()), torch.from_numpy(data.edge_index)
-    weight = None if data.weights is None else torch.from_numpy(data.weights.copy())
+    arguments = arguments_of(data)
     with torch.inference_mode():
-        found = net(x, edges, weight)
+        found = net(*arguments)
     with torch.no_grad():
-        again = copy.deepcopy(net)(x, edges, weight)
+        again = copy.deepcopy(net)(*arguments)
+    assert found.shape == logits.shape
     assert torch.equal(found, again)
     return np.abs(found.numpy() - logits).max() / max(1, np.abs(logits).max())
 
 
 def check_training_mode(net, data):
     """It drops values, and has a gradient for each parameter."""
-    x, edges = torch.from_numpy(data.features.copy()), torch.from_numpy(data.edge_index)
+    arguments = arguments_of(data)
     net.train()
     torch.manual_seed(1)
-    first, second = net(x, edges), net(x, edges)
+    first, second = net(*arguments), net(*arguments)
     assert not torch.equal(first, second)
     second.square().sum().backward()
     assert all(p.grad is not None for p in net.parameters())
@@ -109,6 +134,17 @@ def compare(kind, data, model):
             check_weights(net, data)
 
 
+def check_one_graph(data):
+    """Without a batch all nodes are of one graph; and batches are of graphs alone."""
+    net = gnntrain.to_torch("run/best.h5")
+    x, edges, _, batch = arguments_of(data)
+    first = int(data.graphs[1])
+    with torch.no_grad():
+        alone = net(x[:first], edges[:, (edges < first).all(0)])
+        assert torch.allclose(alone, net(x, edges, batch=batch)[:1], rtol=1e-5, atol=1e-5)
+    refused("this one classifies nodes", gnntrain.to_torch("row/best.h5"), x, edges, None, batch)
+
+
 def check_refusals():
     gnntrain.train({"dataset.path": "directed.h5", "model.type": "mlp"}, epochs=1, out="mlp").wait()
     gnntrain.train({"dataset.path": "directed.h5", "model.norm_edges": "row"}, epochs=1, out="row").wait()
@@ -118,11 +154,13 @@ def check_refusals():
 
 def main():
     for kind, models in MODELS.items():
-        graph_of(kind).save(f"{kind}.h5")
+        (gnntrain.Dataset.from_object(Graphs(), undirected=True) if kind == "graphs" else graph_of(kind)).save(f"{kind}.h5")
         data = gnntrain.Dataset.open(f"{kind}.h5")
         for model in models:
             compare(kind, data, model)
     check_refusals()
+    compare("graphs", data := gnntrain.Dataset.open("graphs.h5"), "type=gcn readout=mean readout_layers=all")
+    check_one_graph(data)
     print("compared with PyTorch Geometric" if PYG else "PyTorch Geometric is not there")
 
 

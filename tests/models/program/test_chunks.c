@@ -118,6 +118,15 @@ TEST(chunks_train_as_all_rows_do_with_several_labels_a_node) {
   check(&f, models[3], 13);
 }
 
+TEST(chunks_train_as_all_rows_do_for_graphs) {
+  const struct fixture f = {.nodes = 160, .features = 5, .classes = CLASSES, .arcs = 20, .graphs = 16};
+  check(&f, "model.layers = 3\nmodel.readout = \"mean\"\nmodel.dropout = 0.5", 11);
+  check(&f,
+        "model.layers = 3\nmodel.readout = \"mean\"\nmodel.readout_layers = \"all\"\nmodel.residual = true",
+        7);
+  check(&f, "model.type = \"sage\"\nmodel.readout = \"max\"\nmodel.readout_layers = \"all\"", 13);
+}
+
 static int64_t bytes_with(const struct fixture *f, int64_t bytes) {
   chunk_bytes = bytes;
   fixture_open(&job, f, "model.layers = 3\nmodel.hidden = 8\nruntime.rows = \"all\"");

@@ -99,6 +99,21 @@ TEST(what_waits_of_few_needed_rows_comes_back_as_it_was) {
   check_models(&f, 1);
 }
 
+TEST(what_waits_of_readouts_comes_back_as_it_was) {
+  const struct fixture f = {.nodes = 300, .features = 5, .classes = 7, .arcs = 20, .graphs = 40};
+  char text[512];
+  static const char *const types[] = {"gcn\"\nmodel.residual = true\nmodel.readout = \"mean",
+                                      "gin\"\nmodel.readout = \"mean",
+                                      "gat\"\nmodel.heads = 2\nmodel.readout = \"max"};
+  for (int t = 0; t < 3; t++) {
+    snprintf(text, sizeof text,
+             "model.type = \"%s\"\nmodel.readout_layers = \"all\"\nmodel.layers = 4\nmodel.hidden = 12\n"
+             "runtime.precision = \"%s\"",
+             types[t], ranks_on_gpu() ? (t % 2 ? "bf16" : "fp32") : "fp64");
+    check(&f, text, 3);
+  }
+}
+
 TEST(outputs_that_wait_with_chunks_of_logits_come_back) {
   const struct fixture f = {.nodes = 160, .features = 5, .classes = 19, .arcs = 4};
   const int64_t whole = chunk_bytes;

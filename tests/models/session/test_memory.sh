@@ -28,6 +28,27 @@ done
 must_run 2 run.toml --set model.layers=1 --set model.norm=none
 compare "2 ranks, one layer" out.txt 1.1
 
+# Graphs that are classified, with readouts of all layers.
+mkdir rings
+awk 'BEGIN {
+  for (g = 0; g < 10000; g++) {
+    print g % 2 >"rings/rings_graph_labels.txt"
+    for (i = 0; i < 15; i++) {
+      print g + 1 >"rings/rings_graph_indicator.txt"
+      print (g + i) % 5 >"rings/rings_node_labels.txt"
+      printf "%d, %d\n%d, %d\n", 15 * g + i + 1, 15 * g + (i + 1) % 15 + 1, 15 * g + (i + 1) % 15 + 1, 15 * g + i + 1 >"rings/rings_A.txt"
+    }
+  }
+}'
+works gnndata import tud rings rings.h5 --split random:0.6,0.2
+for ranks in 1 2; do
+  for readout in sum max; do
+    must_run $ranks run.toml --set dataset.path=rings.h5 --set model.type=gin --set model.readout=$readout \
+      --set model.readout_layers=all --set model.layers=3
+    compare "$ranks ranks, readouts of all layers, $readout"
+  done
+done
+
 # A dataset that is made where it is read takes what one from a file does.
 for ranks in 1 2 4; do
   must_run $ranks run.toml --set 'dataset.path="synth:nodes=200000,degree=20,features=64,classes=8"'
