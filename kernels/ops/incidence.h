@@ -17,15 +17,6 @@
 #include "kernels/format/pairs.h"
 #include "kernels/ops/sparse.h"
 
-/* How the sums are made, where a table has the choice. */
-enum incidence_form {
-  INCIDENCE_AUTO,  /* whichever is predicted to take less time */
-  INCIDENCE_STEPS, /* to the hyperedges, then back */
-  INCIDENCE_FUSED, /* at once over pairs of vertices, without sums of hyperedges; where `kept` wants none */
-  INCIDENCE_SPLIT, /* at once, with sums of hyperedges in the memory of thread blocks; likewise. AUTO does not
-                      take it: what it takes has not been fitted yet */
-};
-
 /* What a gather's time is predicted from, and how it reads rows. */
 struct gather_shape {
   int64_t rows, entries, longest; /* of a row */

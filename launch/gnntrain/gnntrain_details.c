@@ -24,6 +24,8 @@ static void print_settings(const struct job *job) {
              (long long)c->runtime.vector_threshold);
   if (c->runtime.layout != LAYOUT_AUTO)
     log_detail("  layout      %s%s of sparse products, on GPUs", layout_name[c->runtime.layout], threshold);
+  if (job->hypergraph && c->runtime.incidence != INCIDENCE_AUTO)
+    log_detail("  hyperedges  %s", incidence_name[c->runtime.incidence]);
   print_model(job);
   if (c->train.weight_decay_convolutions >= 0)
     snprintf(convolutions, sizeof convolutions, " (convolutions %g)", c->train.weight_decay_convolutions);

@@ -19,8 +19,8 @@ static int layouts_init(struct hyper_layouts *of, struct run *run, const struct 
 
 static int way_init(struct direction *d, struct run *run, const struct layout_plan *plan,
                     const struct hyper_layouts *there, const struct hyper_layouts *back) {
-  /* Pairs of vertices would be a preparation. */
-  const enum incidence_form form = plan->tiers == LAYOUT_CSR ? INCIDENCE_STEPS : INCIDENCE_AUTO;
+  enum incidence_form form = run->config->runtime.incidence;
+  if (form == INCIDENCE_AUTO && plan->tiers == LAYOUT_CSR) form = INCIDENCE_STEPS; /* without preparation */
   d->way.there = there;
   d->way.back = back;
   return incidence_init(run->kernels, &there->part->inner_edges, &back->part->inner_vertices, plan, form,

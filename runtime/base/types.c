@@ -4,3 +4,4 @@
 
 const char *const precision_name[] = {PRECISION_NAMES, NULL};
 const char *const layout_name[] = {LAYOUT_NAMES, NULL};
+const char *const incidence_name[] = {INCIDENCE_NAMES, NULL};

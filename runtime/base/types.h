@@ -30,6 +30,15 @@ enum layout_tiers {
 };
 #define LAYOUT_NAMES "auto", "gather", "tiles", "windows", "selector", "csr", "vectors"
 extern const char *const layout_name[]; /* NULL at the end */
+/* How sums over hyperedges and back are made, where a device has the choice. */
+enum incidence_form {
+  INCIDENCE_AUTO,  /* whichever of the first two is predicted to take less time */
+  INCIDENCE_STEPS, /* to the hyperedges, then back */
+  INCIDENCE_FUSED, /* at once over pairs of vertices, without sums of hyperedges; where `kept` wants none */
+  INCIDENCE_SPLIT  /* at once, with sums of hyperedges in the memory of thread blocks; likewise */
+};
+#define INCIDENCE_NAMES "auto", "steps", "fused", "split"
+extern const char *const incidence_name[]; /* NULL at the end */
 enum { VECTOR_ROWS = 8 }; /* of a window of LAYOUT_VECTORS: a column in it is a vector of so many cells */
 enum { VECTOR_THRESHOLD = 8 }; /* non-zeros from which on tensor cores take it, where nothing else is said */
 

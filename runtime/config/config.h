@@ -96,6 +96,7 @@ struct config {
     char device[16];
     enum precision precision;
     enum layout_tiers layout;
+    enum incidence_form incidence;
     char constants[CONFIG_TEXT]; /* file of kernels/cost/cost_models.h; "auto", "none" */
     int overlap, once, graph;
     enum row_choice rows;

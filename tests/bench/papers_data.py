@@ -91,6 +91,8 @@ def read(folder):
         if row["table"] not in tables or row["dataset"] not in names | {"all"}:
             raise records.Wrong(f"published.tsv: no table {row['table']!r} or no data set {row['dataset']!r}")
         float(row["value"])
+    for table in paper["table"]:
+        table.setdefault("datasets", [d.name for d in datasets])
     return paper, sorted(datasets, key=lambda d: (not d.edges, d.edges)), published
 
 

@@ -65,6 +65,10 @@ class PaperTable(Table):
                 return Decimal(p["value"])
         return None
 
+    def measured(self):
+        """Names of data sets."""
+        return list(dict.fromkeys(name_of(row) for row in self.rows))
+
     def ms(self, row, column):
         cell = self.cells.get((row, column))
         return None if cell is None or isinstance(cell["value"], str) else Decimal(cell["value"])
@@ -111,7 +115,9 @@ class PaperTable(Table):
         return f"in {faster} of {len(ratios)} cases ({times(ratios)} times as fast, {middle} by the geometric mean)"
 
     def verdict(self, ratios):
-        """On what the paper says of its technique."""
+        """On what the paper says of its technique, where most of its data sets were measured."""
+        if 2 * len(self.measured()) < len(self.text["datasets"]):
+            return f"That is too few of the data sets to say whether `{self.technique}` is the faster one."
         return f"That `{self.technique}` is the faster one {'holds' if mean(ratios) > 1 else 'does not hold'} here on the whole."
 
     def here(self):
@@ -143,16 +149,18 @@ class PaperTable(Table):
         elif not self.methods:
             yield "No published time of these data sets was found in text."
 
-    def stand_ins(self):
-        """A sentence where there are some."""
-        names = dict.fromkeys(name_of(row) for row in self.rows)
+    def coverage(self):
+        """What is not in the table, and what was made for it."""
+        names = self.measured()
+        if len(names) < len(self.text["datasets"]):
+            yield f"{len(names)} of {len(self.text['datasets'])} data sets were measured, the smallest ones."
         made = dict.fromkeys(name_of(row) for row in self.rows if f", {STAND_IN}" in row)
         if made:
             yield f"{len(made)} of {len(names)} data sets have a stand-in."
 
     def filled(self, text):
         """The claim of a table is what holds; other texts have no figures."""
-        return text or " ".join([*self.here(), *self.published_sentences(), *self.stand_ins()])
+        return text or " ".join([*self.here(), *self.published_sentences(), *self.coverage()])
 
     def sources(self):
         """Of the values that stand in the table."""

@@ -104,6 +104,7 @@ graphs)
 hgnn)
   agrees hgnn "${hyper[@]}" --set model.type=hgnn
   for tier in csr vectors; do agrees hgnn.$tier "${hyper[@]}" --set model.type=hgnn --set runtime.layout=$tier; done
+  for form in steps fused split; do agrees hgnn.$form "${hyper[@]}" --set model.type=hgnn --set runtime.incidence=$form; done
   ;;
 weights) agrees weights "${hyper[@]}" --set model.type=hgnn --set model.edge_weights=true ;;
 unigin) agrees unigin "${hyper[@]}" --set model.type=unigin --set model.layers=2 --set train.lr=0.0005 ;;

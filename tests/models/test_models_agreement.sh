@@ -30,6 +30,7 @@ agrees sgc model.type=sgc model.dropout_input=0.0
 agrees appnp model.type=appnp model.layers=2 model.steps=6
 
 agrees hgnn dataset.path=hyper.h5 model.type=hgnn
+agrees hgnn.split dataset.path=hyper.h5 model.type=hgnn runtime.incidence=split
 agrees hgnn.weights dataset.path=hyper.h5 model.type=hgnn model.edge_weights=true
 agrees unigin dataset.path=hyper.h5 model.type=unigin model.norm=layer train.lr=0.002
 agrees unigcnii dataset.path=hyper.h5 model.type=unigcnii model.layers=4

@@ -102,7 +102,7 @@ PYTHON
 
 # Hypergraphs, and epochs in two orders.
 works "${papers[@]}" hypergef --device cpu --data data --skip-larger-than 2000
-says '^[|] zoo, stand-in, 64 [|] [0-9.]+ [|]$'
+says '^[|] zoo, stand-in, 64 [|] [0-9.]+ [|] [0-9.]+ [|]$'
 (($(grep -c '^| zoo, stand-in | [0-9.]* |$' out.txt) == 3)) || fail "not the epochs of three models"
 works "${papers[@]}" hygnn --only loa --device cpu --data data --skip-larger-than 9200
 says '^[|] CiteSeer, stand-in [|] [0-9.]+ [|] [0-9.]+ [|]$'
@@ -145,6 +145,7 @@ case "$*" in
   done
   ;;
 hyper*)
+  echo '{"op": "cut", "shape": "9+9 nnz 9 by 4, 3 blocks", "ms": 1}'
   for line in 'whole|0.4' 'fused|0.2' 'auto|0.1'; do
     echo "{\"op\": \"${line%|*}\", \"shape\": \"9+9 nnz 9 width 32\", \"ms\": ${line#*|}, \"peer_ms\": 0.8, \"peer_ratio\": 1}"
   done
