@@ -153,7 +153,7 @@ class PaperTable(Table):
         """What is not in the table, and what was made for it."""
         names = self.measured()
         if len(names) < len(self.text["datasets"]):
-            yield f"{len(names)} of {len(self.text['datasets'])} data sets were measured, the smallest ones."
+            yield f"Measured: the smallest {len(names)} of {len(self.text['datasets'])} data sets."
         made = dict.fromkeys(name_of(row) for row in self.rows if f", {STAND_IN}" in row)
         if made:
             yield f"{len(made)} of {len(names)} data sets have a stand-in."
