@@ -3,16 +3,12 @@
 #include <omp.h>
 
 #include "runtime/base/base.h"
+#include "runtime/base/integer.h"
 
 struct arrival_entry {
   int32_t col;
   float weight;
 };
-
-static int by_col(const void *left, const void *right) {
-  int32_t a = ((const struct arrival_entry *)left)->col, b = ((const struct arrival_entry *)right)->col;
-  return (a > b) - (a < b);
-}
 
 static int ascends(const int32_t *col, int64_t count) {
   int all = 1;
@@ -20,13 +16,51 @@ static int ascends(const int32_t *col, int64_t count) {
   return all;
 }
 
+static void insert_each(struct arrival_entry *entry, int64_t count) {
+  for (int64_t i = 1; i < count; i++) {
+    const struct arrival_entry here = entry[i];
+    int64_t at = i;
+    for (; at > 0 && entry[at - 1].col > here.col; at--) entry[at] = entry[at - 1];
+    entry[at] = here;
+  }
+}
+
+/* Of from[count], both [0, middle) and the rest ascend. */
+static void merge(const struct arrival_entry *from, int64_t middle, int64_t count, struct arrival_entry *to) {
+  int64_t left = 0, right = middle;
+  while (left < middle && right < count) {
+    const int second = from[right].col < from[left].col;
+    *to++ = from[second ? right : left];
+    left += !second;
+    right += second;
+  }
+  memcpy(to, from + left, (size_t)(middle - left) * sizeof *to);
+  memcpy(to + middle - left, from + right, (size_t)(count - right) * sizeof *to);
+}
+
+/* Pieces of a few entries by insertion, then pairs of pieces by merging, into the other room and back.
+ * Returns the room that they are in. */
+static const struct arrival_entry *sort_by_col(struct arrival_entry *entry, struct arrival_entry *room,
+                                               int64_t count) {
+  enum { FEW = 16 };
+  for (int64_t i = 0; i < count; i += FEW) insert_each(entry + i, smaller(FEW, count - i));
+  for (int64_t length = FEW; length < count; length *= 2) {
+    for (int64_t i = 0; i < count; i += 2 * length)
+      merge(entry + i, smaller(length, count - i), smaller(2 * length, count - i), room + i);
+    struct arrival_entry *sorted = room;
+    room = entry;
+    entry = sorted;
+  }
+  return entry;
+}
+
 static void sort_entries(const struct arrival_row *row, const struct arrival_scratch *s) {
   for (int64_t i = 0; i < row->count; i++)
     s->entry[i] = (struct arrival_entry){s->col[i], row->weight ? s->weight[i] : 1};
-  qsort(s->entry, (size_t)row->count, sizeof *s->entry, by_col);
+  const struct arrival_entry *sorted = sort_by_col(s->entry, s->entry + row->count, row->count);
   for (int64_t i = 0; i < row->count; i++) {
-    s->col[i] = s->entry[i].col;
-    s->weight[i] = s->entry[i].weight;
+    s->col[i] = sorted[i].col;
+    s->weight[i] = sorted[i].weight;
   }
 }
 
@@ -78,7 +112,7 @@ static int64_t room_of_row(const struct arrival *a) {
 struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch) {
   const int64_t at = omp_get_thread_num() * room_of_row(a);
   const struct arrival_scratch s = {scratch->local + at, scratch->col + at, scratch->weight + at,
-                                    scratch->entry + at};
+                                    scratch->entry + 2 * at};
   struct arrival_row row = arrival_find(a, v);
   if (is_in_order(a)) return row;
   id_map_list(&a->local, row.col, row.count, s.local);
@@ -89,7 +123,7 @@ struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct 
 int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *s) {
   const int64_t room = omp_get_max_threads() * room_of_row(a);
   return memory_arrays("a row for each thread", ROOM(&s->local, room), ROOM(&s->col, room),
-                       ROOM(&s->weight, room), ROOM(&s->entry, room));
+                       ROOM(&s->weight, room), ROOM(&s->entry, 2 * room));
 }
 
 void arrival_scratch_free(struct arrival_scratch *s) {

@@ -8,7 +8,7 @@
 struct arrival_scratch {
   int32_t *local, *col;
   float *weight;
-  struct arrival_entry *entry;
+  struct arrival_entry *entry; /* for two rows */
 };
 
 /* Errors: FAILED when memory is short. Freed by arrival_scratch_free. */

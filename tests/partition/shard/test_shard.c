@@ -231,6 +231,15 @@ TEST_ALSO_IN_BLOCKS(undirected_graphs_reassemble, 1024) {
   }
 }
 
+/* Of up to 130 entries, in an order of many runs of ascending ids. */
+TEST_ALSO_IN_BLOCKS(long_rows_are_sorted, 1024) {
+  for (int i = 0; i < 4; i++) {
+    struct random_graph g = {
+        .nodes = 130, .density = .3 + .2 * i, .weighted = i & 1, .task = TASK_MULTICLASS, .seed = 60 + i};
+    shards_reassemble(g, i < 2 ? PARTITION_BLOCK : PARTITION_METIS, ORDER_DEGREE);
+  }
+}
+
 TEST_ALSO_IN_BLOCKS(directed_graphs_reassemble, 1024) {
   for (int i = 0; i < 6; i++) {
     struct random_graph g = {.nodes = 50 + 7 * i,
