@@ -35,6 +35,25 @@ TEST(hgnn_follows_its_formula) {
   check_formula(&narrow, "model.type = \"hgnn\"\nmodel.edge_weights = true", HYPER_NORM, 1, 0);
   check_formula(&wide, "model.type = \"hgnn\"\nmodel.edge_weights = true\nruntime.overlap = false",
                 HYPER_NORM, 1, 0);
+  check_formula(&narrow, "model.type = \"hgnn\"\nruntime.incidence = \"split\"", HYPER_NORM, 1, 0);
+  check_formula(&wide, "model.type = \"hgnn\"\nruntime.incidence = \"split\"", HYPER_NORM, 1, 0);
+}
+
+/* Blocks of vertices are made where they are asked for, and nowhere else. */
+TEST(sums_over_hyperedges_take_the_form_that_is_set) {
+  static const char *const settings[] = {"model.type = \"hgnn\"\nruntime.incidence = \"split\"",
+                                         "model.type = \"hgnn\"\nruntime.incidence = \"steps\"",
+                                         "model.type = \"hgnn\"",
+                                         "model.type = \"hgnn\"\nruntime.layout = \"csr\""};
+  static const enum incidence_form form[] = {INCIDENCE_SPLIT, INCIDENCE_STEPS, INCIDENCE_AUTO,
+                                             INCIDENCE_STEPS};
+  for (int i = 0; i < 4; i++) {
+    fixture_open(&job, &narrow, settings[i]);
+    const struct incidence *inner = &job.trainer.model.propagation.forward.way.inner;
+    assert_int_equal(inner->form, form[i]);
+    assert_int_equal(inner->split.memory != NULL, i == 0);
+    fixture_close(&job);
+  }
 }
 
 TEST(unigin_follows_its_formula) {
@@ -81,6 +100,7 @@ TEST(hgnn_has_the_gradient_of_its_loss) {
   check_model(&wide, "model.type = \"hgnn\"\nruntime.overlap = false\nmodel.norm = \"batch\"");
   check_model(&thin, "model.type = \"hgnn\"\nmodel.dropout_input = 0.25\nmodel.residual = true\n"
                      "model.layers = 3\nmodel.activation = \"elu\"");
+  check_model(&narrow, "model.type = \"hgnn\"\nruntime.incidence = \"split\"\nmodel.layers = 3");
 }
 
 TEST(trained_weights_of_hyperedges_have_theirs) {
