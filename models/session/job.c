@@ -188,14 +188,15 @@ static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
   ENDED_BY(graph_free) struct graph expansion = {0};
   ENDED_BY(directory_free) struct directory star = {0};
-  TRY(make_directory(job, &star));
+  TRY(PROFILE_HOST("directory", make_directory(job, &star)));
   if (job->hypergraph) {
     expansion = job->block;
     job->block = (struct graph){0};
     TRY(comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block)));
   }
   TRY(shard_init(comm, &job->dataset, &job->directory, &job->block, job->loops, &job->shard));
-  TRY(shard_add_levels(comm, &job->directory, &job->levels.levels, &job->shard));
+  TRY(PROFILE_HOST("cut levels",
+                   shard_add_levels(comm, &job->directory, &job->levels.levels, &job->shard)));
   if (job->hypergraph) TRY(divide_hypergraph(job, &star, &expansion));
   levels_forget_nodes(&job->levels.levels);
   return OK;

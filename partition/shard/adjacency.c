@@ -5,6 +5,7 @@
 
 #include "partition/shard/arrival_local.h"
 #include "runtime/base/base.h"
+#include "runtime/profile/profile.h"
 
 struct shape {
   int64_t own, halo, loops, rows; /* entries in either part, self loops, rows with halo */
@@ -136,9 +137,10 @@ int adjacency_init(struct comm *comm, const struct directory *directory, struct 
                             .own = directory->rows,
                             .weighted = block->weight != NULL};
   adj->loops = loops;
-  int code = arrival_receive(comm, &arrival, &adj->halo);
+  int code = PROFILE_HOST("receive rows", arrival_receive(comm, &arrival, &adj->halo));
   if (!keep_block && !arrival.whole) graph_free(block);
-  if (code == OK) code = split(comm, &arrival, forward ? forward->degree : NULL, adj);
+  if (code == OK)
+    code = PROFILE_HOST("divide rows", split(comm, &arrival, forward ? forward->degree : NULL, adj));
   if (!keep_block) graph_free(block);
   return code;
 }
