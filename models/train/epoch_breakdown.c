@@ -72,6 +72,7 @@ void epoch_breakdown_add(struct epoch_breakdown *sum, const struct epoch_breakdo
 
 int epoch_breakdown_average(struct epoch_breakdown *parts, struct comm *comm) {
   double sum[NUMBERS];
+  if (comm->lone) return OK;
   memcpy(sum, parts, sizeof sum);
   TRY(comm_reduce(comm, sum, NUMBERS, NUMBER_DOUBLE, REDUCE_SUM));
   for (int i = 0; i < NUMBERS; i++) sum[i] /= comm->size;

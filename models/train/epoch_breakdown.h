@@ -40,7 +40,7 @@ struct epoch_breakdown epoch_breakdown_since(const struct epoch_breakdown *later
 
 void epoch_breakdown_add(struct epoch_breakdown *sum, const struct epoch_breakdown *parts);
 
-/* Collective. Sums become averages over ranks. */
+/* Collective. Sums become averages over ranks; those of a rank alone are its own. */
 int epoch_breakdown_average(struct epoch_breakdown *parts, struct comm *comm);
 
 /* The share of the exchange in [0, 1] during which the compute stream worked: 1 - wait / exchange; 0 without

@@ -86,6 +86,12 @@ for setting in model.type=gcn runtime.rows=all model.type=gat; do
     "MB of the plan, $setting"
 done
 
+# Its parts, each alone, are what the bound is made of: the longer one of own part and messages, and all others.
+works gnnbench epoch config.toml --set runtime.rows=all --as 0/4 --reps 5 --json
+bound=$(sed -n 's/^{"op": "bound".*"ms": \([0-9.e-]*\),.*/\1/p' out.txt)
+parts=$(sed -n '/, alone"/s/.*"ms": \([0-9.e-]*\),.*/\1/p' out.txt | awk '{ sum += $1 } END { print sum }')
+holds "$parts > .7 * $bound" "parts of a rank alone take $parts ms, the bound $bound"
+
 # A slow network is what an epoch waits for.
 works gnnbench epoch config.toml --as 0/2 --network 1gbit,1gbit --reps 2 --json
 says '"op": "wait"'
