@@ -22,23 +22,35 @@ static double gather_time(const struct gather_shape *g, int64_t row) {
   return start + (g->longest > limit ? again : 0) + fmax(all, batch * (double)row_segment / ahead);
 }
 
-/* The same of blocks that own vertices: either all rows that they read, or those of the one that reads most,
- * which has 4 rows for each of 64 groups of threads under way. Ids are read again for every 128 bytes. */
-static double split_time(const struct edge_split *cut, int64_t row) {
-  const double start = 3.2, batch = .23, ahead = 4 * 64, bytes_a_us = 8e6;
-  double bytes = (double)row + 4 * ceil((double)row / 128);
-  return start +
-         fmax((double)cut->count.entries * bytes / bytes_a_us, batch * (double)cut->count.longest / ahead);
+/* The same of blocks that own vertices, whose start is the longer by loads that wait for each other: either
+ * all rows that they read, or those of the one that reads most, which has 4 rows for each of 64 groups of
+ * threads under way. Rounds of a block behind its first one wait for it. Fitted to five hypergraphs of 64 and
+ * 256 columns in both precisions: 28% too low to twice too high, the latter where two steps are far faster.
+ */
+static double split_time(const struct split_counts *n, int64_t row) {
+  const double start = 4.7, batch = 1.4, ahead = 4 * 64, round = 1.5, bytes_a_us = 1.8e6;
+  return start + round * (double)(n->rounds - n->blocks) +
+         fmax((double)(n->entries * row) / bytes_a_us, batch * (double)n->longest / ahead);
 }
 
 double incidence_time(const struct incidence *a, enum incidence_form form, int64_t row) {
-  if (form == INCIDENCE_SPLIT) return split_time(&a->split.cut, row);
+  if (form == INCIDENCE_SPLIT) return split_time(&a->split.cut.count, row);
   if (form == INCIDENCE_FUSED) return gather_time(&a->fused, row);
   return gather_time(&a->there, row) + gather_time(&a->back, row);
 }
 
-int incidence_fusing_pays(const struct incidence *a, int64_t row) {
-  return incidence_time(a, INCIDENCE_FUSED, row) < incidence_time(a, INCIDENCE_STEPS, row);
+/* The faster one of those without blocks of vertices. */
+static enum incidence_form gathered_form(const struct incidence *a, int64_t row) {
+  const double fused = incidence_time(a, INCIDENCE_FUSED, row);
+  return fused < incidence_time(a, INCIDENCE_STEPS, row) ? INCIDENCE_FUSED : INCIDENCE_STEPS;
+}
+
+enum incidence_form incidence_form(const struct incidence *a, int64_t row) {
+  if (a->form != INCIDENCE_AUTO) return a->form;
+  const enum incidence_form gathered = gathered_form(a, row);
+  if (!a->split.memory) return gathered;
+  return incidence_time(a, INCIDENCE_SPLIT, row) < incidence_time(a, gathered, row) ? INCIDENCE_SPLIT
+                                                                                    : gathered;
 }
 
 enum { CROWD = 128 };
@@ -64,6 +76,34 @@ static int init_pairs(struct kernels *k, const struct csr *edges, const struct c
   free(incidence->pairs.edge);
   incidence->pairs.edge = NULL;
   return layout_init(k, &incidence->pairs.csr, &plan, &incidence->pair);
+}
+
+/* Narrow rows have few bytes beside the starts, long ones the shortest batches. */
+static const int64_t row_tried[] = {ROW_BYTES, 2 * 256};
+enum { ROWS_TRIED = sizeof row_tried / sizeof *row_tried };
+
+/* Whether rows of some width may be summed over pairs. */
+static int may_fuse(const struct kernels *k, const struct incidence *a) {
+  if (!k->ops->incidence->fuses) return 0;
+  for (int i = 0; i < ROWS_TRIED && a->form == INCIDENCE_AUTO; i++)
+    if (gathered_form(a, row_tried[i]) == INCIDENCE_FUSED) return 1;
+  return a->form == INCIDENCE_FUSED;
+}
+
+static int split_pays(const struct incidence *a, const struct split_counts *n) {
+  int pays = 0;
+  for (int i = 0; i < ROWS_TRIED; i++)
+    pays |= split_time(n, row_tried[i]) < incidence_time(a, gathered_form(a, row_tried[i]), row_tried[i]);
+  return pays;
+}
+
+/* A processor sums in steps unless it is told otherwise. A hypergraph is not cut where blocks would be too
+ * slow even if each vertex of a hyperedge were read once. */
+static int may_split(const struct kernels *k, const struct incidence *a) {
+  const struct split_counts least = {.entries = a->there.entries};
+  if (!k->ops->incidence->splits) return 0;
+  if (a->form == INCIDENCE_AUTO) return k->ops->incidence->fuses && split_pays(a, &least);
+  return a->form == INCIDENCE_SPLIT;
 }
 
 /* An array that moves to the device. */
@@ -95,7 +135,8 @@ static int move(struct kernels *k, const struct moved *array, int count, void **
   { cut.array, (count) * (int64_t)sizeof *cut.array, (void **)&split->cut.array }
 
 static int init_split(struct kernels *k, const struct csr *edges, const struct csr *vertices,
-                      struct incidence_split *split) {
+                      struct incidence *incidence) {
+  struct incidence_split *split = &incidence->split;
   ENDED_BY(edge_split_free) struct edge_split cut = {0};
   TRY(edge_split_init(edges, vertices, k->device->threads, &cut));
   const struct split_counts *n = &cut.count;
@@ -107,16 +148,9 @@ static int init_split(struct kernels *k, const struct csr *edges, const struct c
                                  MOVED(row_use, n->row_uses),
                                  MOVED(row, cut.row ? n->rows : 0),
                                  {edges->col, edges->nnz * (int64_t)sizeof(int32_t), (void **)&split->col}};
+  if (incidence->form == INCIDENCE_AUTO && !split_pays(incidence, n)) return OK;
   split->cut = cut;
   return move(k, arrays, sizeof arrays / sizeof *arrays, &split->memory);
-}
-
-/* Whether rows of some width may be summed over pairs: narrow ones have few bytes beside the starts, long
- * ones the shortest batches. */
-static int may_fuse(const struct kernels *k, const struct incidence *a) {
-  if (!k->ops->incidence->fuses || a->form == INCIDENCE_STEPS || a->form == INCIDENCE_SPLIT) return 0;
-  return a->form == INCIDENCE_FUSED || incidence_fusing_pays(a, ROW_BYTES) ||
-         incidence_fusing_pays(a, 2 * 256);
 }
 
 int incidence_init(struct kernels *k, const struct csr *edges, const struct csr *vertices,
@@ -130,8 +164,7 @@ int incidence_init(struct kernels *k, const struct csr *edges, const struct csr 
   pairs_count(edges, vertices, &fused->entries, &fused->longest);
   TRY(layout_init(k, edges, &streamed, &incidence->edges));
   TRY(layout_init(k, vertices, &streamed, &incidence->vertices));
-  if (form == INCIDENCE_SPLIT && k->ops->incidence->splits)
-    return init_split(k, edges, vertices, &incidence->split);
+  if (may_split(k, incidence)) TRY(init_split(k, edges, vertices, incidence));
   return may_fuse(k, incidence) ? init_pairs(k, edges, vertices, incidence) : OK;
 }
 

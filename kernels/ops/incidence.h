@@ -54,8 +54,9 @@ void incidence_free(struct kernels *k, struct incidence *incidence);
 /* Microseconds that a form, not INCIDENCE_AUTO, is predicted to take on a GPU for rows of that many bytes;
  * INCIDENCE_SPLIT where it is there. */
 double incidence_time(const struct incidence *a, enum incidence_form form, int64_t row);
-/* Whether the fused form is predicted to take less time than two steps. */
-int incidence_fusing_pays(const struct incidence *a, int64_t row);
+/* The form for such rows on a GPU: the one that is asked for, or of those that are there the one predicted to
+ * take the least time. */
+enum incidence_form incidence_form(const struct incidence *a, int64_t row);
 
 /* Rows flagged in `has_halo` keep the bare sum, without r, in `sums`: another part of B adds to it later. s
  * reads x in as many rows as y has, though only the rows of the way there are summed. */

@@ -32,7 +32,7 @@ enum layout_tiers {
 extern const char *const layout_name[]; /* NULL at the end */
 /* How sums over hyperedges and back are made, where a device has the choice. */
 enum incidence_form {
-  INCIDENCE_AUTO,  /* whichever of the first two is predicted to take less time */
+  INCIDENCE_AUTO,  /* whichever of these is predicted to take the least time */
   INCIDENCE_STEPS, /* to the hyperedges, then back */
   INCIDENCE_FUSED, /* at once over pairs of vertices, without sums of hyperedges; where `kept` wants none */
   INCIDENCE_SPLIT  /* at once, with sums of hyperedges in the memory of thread blocks; likewise */

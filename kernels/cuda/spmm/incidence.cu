@@ -119,10 +119,8 @@ static int sum_fused(struct kernels *k, const struct incidence_sum *op) {
 }
 
 static bool is_fused(const struct incidence_sum *op) {
-  const struct incidence *a = op->a;
   const int64_t row = op->x.cols * dtype_bytes(op->x.dtype);
-  if (!a->pair || op->kept.data) return false;
-  return a->form == INCIDENCE_FUSED || incidence_fusing_pays(a, row);
+  return op->a->pair && !op->kept.data && incidence_form(op->a, row) == INCIDENCE_FUSED;
 }
 
 int64_t cuda_incidence_workspace(const struct kernels *k, const struct incidence_sum *op) {

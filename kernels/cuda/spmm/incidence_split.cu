@@ -200,7 +200,8 @@ static int shared_bytes_of(const struct edge_split *cut, int cols) {
 
 int cuda_is_split(const struct kernels *k, const struct incidence_sum *op) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
-  return op->a->split.memory && !op->kept.data &&
+  const int64_t row = op->x.cols * dtype_bytes(op->x.dtype);
+  return op->a->split.memory && !op->kept.data && incidence_form(op->a, row) == INCIDENCE_SPLIT &&
          shared_bytes_of(&op->a->split.cut, 16) <= state->shared_bytes;
 }
 

@@ -180,34 +180,56 @@ static struct gather_shape shape(int64_t rows, int64_t entries, int64_t longest,
   return (struct gather_shape){.rows = rows, .entries = entries, .longest = longest, .beside = beside};
 }
 
-/* What was the faster one on an H200: the hypergraphs of Cora's citations and authors, a large one. */
-TEST(fusing_pays_where_it_was_faster) {
-  const struct incidence citations = {.there = shape(1579, 4786, 5, 4),
-                                      .back = shape(2708, 4786, 145, 4),
-                                      .fused = shape(2708, 16160, 451, 12)};
-  const struct incidence authors = {.there = shape(1072, 4585, 43, 4),
-                                    .back = shape(2708, 4585, 23, 4),
-                                    .fused = shape(2708, 38857, 133, 12)};
-  const struct incidence large = {.there = shape(100000, 823242, 207, 4),
-                                  .back = shape(200000, 823242, 20, 4),
-                                  .fused = shape(200000, 12000000, 600, 12)};
-  for (int64_t row = 64; row <= 1024; row *= 4) {
-    assert_true(incidence_fusing_pays(&citations, row));
-    assert_true(incidence_fusing_pays(&authors, row));
-  }
-  assert_false(incidence_fusing_pays(&large, 128));
-  assert_false(incidence_fusing_pays(&large, 1024));
+static struct split_counts counts(int64_t count, int64_t rounds, int64_t entries, int64_t longest) {
+  return (struct split_counts){.blocks = count, .rounds = rounds, .entries = entries, .longest = longest};
 }
 
-/* By the rows that all blocks read, and by the block that reads most where that takes longer. */
+/* What was the fastest one on an H100: the hypergraphs of Cora's citations and authors, Walmart's trips, and
+ * a made one in communities. */
+TEST(the_rule_takes_what_was_the_fastest) {
+  static int there;
+  struct incidence citations = {.there = shape(1579, 4786, 5, 4),
+                                .back = shape(2708, 4786, 145, 4),
+                                .fused = shape(2708, 16160, 451, 12),
+                                .split = {.memory = &there, .cut.count = counts(89, 92, 11426, 451)}};
+  struct incidence authors = {.there = shape(1072, 4585, 43, 4),
+                              .back = shape(2708, 4585, 23, 4),
+                              .fused = shape(2708, 38857, 133, 12),
+                              .split = {.memory = &there, .cut.count = counts(54, 54, 9129, 218)}};
+  const struct incidence walmart = {
+      .there = shape(69906, 460630, 25, 4),
+      .back = shape(88860, 460630, 5733, 4),
+      .fused = shape(88860, 4995422, 63798, 12),
+      .split = {.memory = &there, .cut.count = counts(1824, 2008, 4019319, 63798)}};
+  const struct incidence communities = {
+      .there = shape(100000, 823242, 207, 4),
+      .back = shape(200000, 823242, 20, 4),
+      .fused = shape(200000, 12000000, 600, 12),
+      .split = {.memory = &there, .cut.count = counts(226, 226, 1338387, 6647)}};
+  for (int64_t row = 128; row <= 256; row *= 2) {
+    assert_int_equal(incidence_form(&citations, row), INCIDENCE_FUSED);
+    assert_int_equal(incidence_form(&authors, row), INCIDENCE_SPLIT);
+    assert_int_equal(incidence_form(&walmart, row), INCIDENCE_STEPS);
+    assert_int_equal(incidence_form(&communities, row), INCIDENCE_STEPS);
+  }
+  authors.split.memory = NULL;
+  assert_int_equal(incidence_form(&authors, 256), INCIDENCE_FUSED);
+  authors.form = INCIDENCE_STEPS;
+  assert_int_equal(incidence_form(&authors, 256), INCIDENCE_STEPS);
+}
+
+/* By the rows that all blocks read, by the block that reads most where that takes longer, and by its rounds.
+ */
 TEST(blocks_of_vertices_take_what_they_read) {
-  struct incidence a = {.split.cut.count = {.entries = 8000000, .longest = 4000}};
+  struct incidence a = {.split.cut.count = counts(500, 500, 8000000, 4000)};
   const double all = incidence_time(&a, INCIDENCE_SPLIT, 128);
-  assert_true(all > 130 && all < 140); /* microseconds for 1.06 GB */
+  assert_true(all > 560 && all < 600); /* microseconds for 1.02 GB */
   a.split.cut.count.longest = 1 << 20;
   assert_true(incidence_time(&a, INCIDENCE_SPLIT, 128) > 5 * all);
-  a.split.cut.count.entries = a.split.cut.count.longest = 4000;
-  assert_true(incidence_time(&a, INCIDENCE_SPLIT, 128) < 10);
+  a.split.cut.count.entries = a.split.cut.count.longest = 1000;
+  assert_true(incidence_time(&a, INCIDENCE_SPLIT, 128) < 12);
+  a.split.cut.count.rounds = 504;
+  assert_true(incidence_time(&a, INCIDENCE_SPLIT, 128) > 14);
 }
 
 /* x' P y = y' P^T x with P^T = the same op with c and r exchanged. */
