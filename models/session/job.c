@@ -195,8 +195,7 @@ static int divide_graph(struct job *job) {
     TRY(comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block)));
   }
   TRY(shard_init(comm, &job->dataset, &job->directory, &job->block, job->loops, &job->shard));
-  TRY(PROFILE_HOST("cut levels",
-                   shard_add_levels(comm, &job->directory, &job->levels.levels, &job->shard)));
+  TRY(PROFILE_HOST("cut levels", shard_add_levels(comm, &job->directory, &job->levels.levels, &job->shard)));
   if (job->hypergraph) TRY(divide_hypergraph(job, &star, &expansion));
   levels_forget_nodes(&job->levels.levels);
   return OK;
