@@ -174,7 +174,8 @@ int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->y.rows, width = op->y.cols;
   int64_t cols = cosine_message_cols(k, width, 0);
-  assert(op->a->tiles == 0 && is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, cols));
+  assert(op->a->tiles == 0 && is_message(k, op->message, a->cols, cols) &&
+         is_message(k, op->rows, rows, cols));
   assert(is_matrix(k, op->y, rows, width) && is_real(k, op->log_sum, rows, 1) && op->beta);
   assert(a->row ? a->rows <= rows : a->rows == rows);
   assert(are_sums(k, op->sums, op->y, width, op->has_halo || op->accumulate));

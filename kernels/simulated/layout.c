@@ -75,7 +75,8 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
   struct choice choice = {.tile_arcs_least = TILE_CELLS + 1};
   layout->base.plain = plan->tiers == LAYOUT_CSR;
   layout->rows = layout->base.plain ? row_segments_uncut(m) : row_segments_foresee(m, &cuts);
-  const struct cost_model *model = cost_model_of(k->device->name), attention = cost_attention(model, plan->heads);
+  const struct cost_model *model = cost_model_of(k->device->name),
+                          attention = cost_attention(model, plan->heads);
   const struct cost_case c = {plan->heads > 0 ? &attention : model, k->precision, plan->width,
                               m->weight != NULL, layout->rows};
   layout->heads = plan->heads;

@@ -14,7 +14,7 @@ struct simulated_layout {
   struct window_choice windows;
   int64_t heads;       /* of attention; 0: it is for products */
   int64_t merged_rows; /* of windows with tiles */
-  void *block; /* the device's memory that it takes */
+  void *block;         /* the device's memory that it takes */
 };
 
 /* The work of the op at hand as one pass over matrices. */

@@ -106,7 +106,8 @@ static int attention(struct kernels *k, const struct attention *op) {
 
 static int attention_backward(struct kernels *k, const struct attention_backward *op) {
   const double width = (double)op->message.cols, beside = bytes_of(op->x) + bytes_of(op->self);
-  return op->a->tiles > 0 ? attend_tiles(k, op->a, op->heads, width, beside) : attend(k, op->a, width, beside);
+  return op->a->tiles > 0 ? attend_tiles(k, op->a, op->heads, width, beside)
+                          : attend(k, op->a, width, beside);
 }
 
 /* Two sums of the rows of windows with tiles and three numbers a head; three numbers a column and head. */

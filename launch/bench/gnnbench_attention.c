@@ -5,7 +5,9 @@
 /* What the rows of the report for one width work on. */
 struct attention_case {
   struct csr *graph;
-  struct layout *layout, *gather; /* of attention by terms; of the rest */
+  struct {
+    struct layout *of_terms, *gather; /* of attention by terms; of the rest */
+  } layout;
   int64_t width, heads;
   struct bench_matrix x, y, positive, dz, dx, message;                          /* [nodes, width] */
   struct bench_matrix term, row_term, log_sum, share, row_term_grad, term_grad; /* [nodes, heads] */
@@ -166,9 +168,9 @@ static int measure_backward(struct bench *bench, struct attention_case *c, const
 static int layout_of_heads(struct bench *bench, struct attention_case *c) {
   const enum layout_tiers tiers = bench->options->sparse.tiers;
   const struct layout_plan plan = {.tiers = tiers, .width = c->width, .heads = c->heads};
-  c->layout = c->gather;
+  c->layout.of_terms = c->layout.gather;
   if (tiers == LAYOUT_GATHER || !attention_takes_tiles(&bench->kernels, c->width, c->heads)) return OK;
-  return bench_layout_of(bench, c->graph, &plan, &c->layout);
+  return bench_layout_of(bench, c->graph, &plan, &c->layout.of_terms);
 }
 
 static int measure(struct bench *bench, void *of, int64_t width) {
@@ -176,16 +178,16 @@ static int measure(struct bench *bench, void *of, int64_t width) {
   c->width = width;
   if (width % c->heads != 0)
     FAIL(BAD_INPUT, "--width %lld does not divide into --heads %lld", (long long)width, (long long)c->heads);
-  TRY(bench_layout(bench, c->graph, LAYOUT_GATHER, width, &c->gather));
+  TRY(bench_layout(bench, c->graph, LAYOUT_GATHER, width, &c->layout.gather));
   TRY(layout_of_heads(bench, c));
   TRY(make_all(bench, c));
-  const int both = c->layout->tiles > 0;
-  if (both) TRY(measure_forward(bench, c, "gather fwd", c->gather));
-  TRY(measure_forward(bench, c, "attention", c->layout));
+  const int both = c->layout.of_terms->tiles > 0;
+  if (both) TRY(measure_forward(bench, c, "gather fwd", c->layout.gather));
+  TRY(measure_forward(bench, c, "attention", c->layout.of_terms));
   TRY(measure_passes(bench, c));
-  if (both) TRY(measure_backward(bench, c, "gather bwd", c->gather));
-  TRY(measure_backward(bench, c, "backward", c->layout));
-  return bench_cosine(bench, c->graph, c->gather, width);
+  if (both) TRY(measure_backward(bench, c, "gather bwd", c->layout.gather));
+  TRY(measure_backward(bench, c, "backward", c->layout.of_terms));
+  return bench_cosine(bench, c->graph, c->layout.gather, width);
 }
 
 int gnnbench_attention(struct bench *bench) {

@@ -103,8 +103,8 @@ struct grid_sums {
   struct message *send, *recv; /* [cols] */
 };
 
-/* Layouts are for attention, not for products. heads: most of a layer, whose arcs may lie in tiles; 0: they are
- * gathered. */
+/* Layouts are for attention, not for products. heads: most of a layer, whose arcs may lie in tiles; 0: they
+ * are gathered. */
 struct attending {
   int on;
   int64_t heads;

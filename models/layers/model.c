@@ -57,8 +57,8 @@ static int64_t product_workspace(const struct model *model, const struct run *ru
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
     if (step->exchange > 0)
-      most = larger(
-          most, propagation_workspace(&model->propagation, run, step_summed_cols(step), step->aggregation.message));
+      most = larger(most, propagation_workspace(&model->propagation, run, step_summed_cols(step),
+                                                step->aggregation.message));
   }
   if (!hoisted(p)) return most;
   most = larger(most, propagation_workspace(&model->propagation, run, each, has_panels(model)));

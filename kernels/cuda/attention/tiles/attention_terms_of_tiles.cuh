@@ -5,9 +5,9 @@
  * subtracted. The sign bit of s is that of an arc on the positive side: a + b = 0 leaves +0, since no term is
  * kept as -0, and is not.
  *
- * Terms of a segment's 64 columns stand together for each head; backward 64 numbers -log_sum in units of log 2
- * and 64 deltas behind them. Forward also the lowest term for each segment and head: that of the highest score,
- * whatever the row. */
+ * Terms of a segment's 64 columns stand together for each head; backward 64 numbers -log_sum in units of log
+ * 2 and 64 deltas behind them. Forward also the lowest term for each segment and head: that of the highest
+ * score, whatever the row. */
 #ifndef KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TERMS_OF_TILES_CUH
 #define KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TERMS_OF_TILES_CUH
 
@@ -71,10 +71,11 @@ static __global__ void __launch_bounds__(BLOCK) column_terms_kernel(const struct
 #pragma unroll
     for (int s = 0; s < tile_terms<FORWARD>::STATS; s++)
       *(float2 *)(to + s * TILE_COLS + 2 * lane) = make_float2(x[s][0], x[s][1]);
-    if (!FORWARD) continue;
+    if constexpr (FORWARD) {
 #pragma unroll
-    for (int o = 1; o < 32; o *= 2) lowest = fminf(lowest, __shfl_xor_sync(~0u, lowest, o));
-    if (lane == 0) op.lowest[at] = lowest;
+      for (int o = 1; o < 32; o *= 2) lowest = fminf(lowest, __shfl_xor_sync(~0u, lowest, o));
+      if (lane == 0) op.lowest[at] = lowest;
+    }
   }
 }
 

@@ -46,7 +46,8 @@ static int sum(struct kernels *k, const struct attention_tiles *op, const struct
   constexpr int bytes = S::STAGES * S::STAGE_BYTES;
   CUtensorMap map;
   TRY(cuda_tma_map_columns(op->x, TILE_COLS, N, &map));
-  TRY_CUDA(cudaFuncSetAttribute(attention_tiles_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  TRY_CUDA(
+      cudaFuncSetAttribute(attention_tiles_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   const dim3 grid((unsigned)cuda_layout(op->a)->tiles.pieces, blocks_of(op->width, S::COLUMNS));
   attention_tiles_kernel<S><<<grid, BLOCK, bytes, cuda_stream(k)>>>(map, *product);
   TRY_LAUNCH();

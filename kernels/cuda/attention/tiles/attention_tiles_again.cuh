@@ -60,7 +60,10 @@ static __device__ void column_again(const struct attention_product &op, const st
     const struct column_numbers c = column_numbers_of<S>(op, segment, u, head);
     const float s = mine + c.term;
     const float weight = exp2_of(log2_of_weight(s, S::FORWARD ? -in_log2(max) : c.minus_base));
-    const float number = weight * c.delta, value = col >= op.width ? 0 : (float)op.x[(int64_t)(segment * TILE_COLS + u) * op.x_stride + x_col];
+    const float number = weight * c.delta,
+                value = col >= op.width
+                            ? 0
+                            : (float)op.x[(int64_t)(segment * TILE_COLS + u) * op.x_stride + x_col];
     all += number;
     sum += weight * value;
     if (s < 0) some += number, positive += weight * value;

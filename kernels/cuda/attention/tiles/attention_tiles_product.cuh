@@ -29,7 +29,8 @@ struct attention_product {
 template <bool FORWARD_, int N_> struct attention_tile {
   static constexpr bool FORWARD = FORWARD_;
   static constexpr int N = N_, COLUMNS = 64, CHUNKS = COLUMNS / N, STEPS = TILE_COLS / TERMS;
-  static constexpr int STAGES = 4, AHEAD = 2, BLOCKS = 2; /* AHEAD: tiles that are fetched before their turn */
+  static constexpr int STAGES = 4, AHEAD = 2,
+                       BLOCKS = 2; /* AHEAD: tiles that are fetched before their turn */
   static constexpr int FLOATS = tile_terms<FORWARD>::FLOATS;
   static constexpr uint32_t BOX_BYTES = TILE_COLS * N * 2, TERM_BYTES = FLOATS * 4;
   /* Of a stage: boxes, then terms, then the tile's bits. */

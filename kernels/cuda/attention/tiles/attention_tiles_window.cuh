@@ -5,9 +5,9 @@
  * weights of its cells, rounded to bf16, and the same where the sign bit of the sum of terms is set. What is
  * no arc is selected away, never multiplied by 0. While tensor cores multiply a step, the next is made.
  *
- * The sums of the weights alone are of floats that are not rounded: log_sum, which every other part of the row
- * and the whole backward relies on, then keeps a float's accuracy, for the same work. Rounding of the others
- * is to nearest, and evens out over a row's arcs.
+ * The sums of the weights alone are of floats that are not rounded: log_sum, which every other part of the
+ * row and the whole backward relies on, then keeps a float's accuracy, for the same work. Rounding of the
+ * others is to nearest, and evens out over a row's arcs.
  *
  * Forward, weights are relative to the highest score that the row could have with any column of the piece:
  * scores grow with the column's term. */
@@ -64,10 +64,11 @@ static __device__ __forceinline__ uint32_t signs_of(float x, float y) {
 
 static __device__ __forceinline__ void copy_line(void *to, const void *from, uint32_t bytes,
                                                  uint64_t *barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(to)),
-               "l"(from), "r"(bytes), "r"(shared_address(barrier))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
 }
 
 /* Of the two rows of this thread in its window the first. */
@@ -75,7 +76,8 @@ static __device__ __forceinline__ int row_of_thread() {
   return (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 32 / 4;
 }
 
-/* Starts copies up to AHEAD tiles ahead, of which `left` are to be summed, waiting for stages to become empty.
+/* Starts copies up to AHEAD tiles ahead, of which `left` are to be summed, waiting for stages to become
+ * empty.
  */
 template <class S>
 static __device__ __forceinline__ void fetch_until(const struct attention_product &op, const CUtensorMap *x,
@@ -115,7 +117,9 @@ static __device__ __forceinline__ uint32_t read_anew(const uint32_t *from) {
 
 static __device__ __forceinline__ float2 read_anew(const float2 *from) {
   float2 x;
-  asm volatile("ld.volatile.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(shared_address(from)));
+  asm volatile("ld.volatile.shared.v2.f32 {%0, %1}, [%2];"
+               : "=f"(x.x), "=f"(x.y)
+               : "r"(shared_address(from)));
   return x;
 }
 
@@ -161,10 +165,9 @@ static __device__ __forceinline__ void weigh_step(uint32_t word, const float *te
 
 /* One tile whose columns and terms lie at `from`. */
 template <class S>
-static __device__ __forceinline__ void sum_tile(const unsigned char *from, attention_block<S> &block,
-                                                struct row_pair (&rows)[S::CHUNKS],
-                                                float (&sum)[S::CHUNKS][S::N / 2],
-                                                float (&positive)[S::CHUNKS][S::N / 2]) {
+static __device__ __forceinline__ void
+sum_tile(const unsigned char *from, attention_block<S> &block, struct row_pair (&rows)[S::CHUNKS],
+         float (&sum)[S::CHUNKS][S::N / 2], float (&positive)[S::CHUNKS][S::N / 2]) {
   const uint32_t boxes = narrow_address(shared_address(from));
   const float *terms = (const float *)(from + S::TERMS_AT);
   const int r = row_of_thread();
@@ -215,8 +218,8 @@ static __device__ __forceinline__ bool write_chunk(const struct attention_produc
     spoilt |= !is_finite(sum[i]) || !is_finite(sum[i + 1]);
     if (first + 8 * j >= columns) continue;
     *(float2 *)(row + first + 8 * j) = make_float2(op.factor * sum[i], op.factor * sum[i + 1]);
-    *(float2 *)(row + columns + first + 8 * j) =
-        make_float2(op.factor * positive[i], op.factor * positive[i + 1]);
+    *(float2 *)(row + columns + first + 8 * j) = make_float2(op.factor * positive[i],
+                                                             op.factor * positive[i + 1]);
   }
   return spoilt;
 }
@@ -224,11 +227,10 @@ static __device__ __forceinline__ bool write_chunk(const struct attention_produc
 /* What this thread has of one of its rows. seen: bits of the row's arcs. Whether the row must be summed
  * again. */
 template <class S>
-static __device__ __forceinline__ bool write_row(const struct attention_product &op,
-                                                 attention_block<S> &block, int r, int half, bool seen,
-                                                 const struct row_pair (&rows)[S::CHUNKS],
-                                                 const float (&sum)[S::CHUNKS][S::N / 2],
-                                                 const float (&positive)[S::CHUNKS][S::N / 2]) {
+static __device__ __forceinline__ bool
+write_row(const struct attention_product &op, attention_block<S> &block, int r, int half, bool seen,
+          const struct row_pair (&rows)[S::CHUNKS], const float (&sum)[S::CHUNKS][S::N / 2],
+          const float (&positive)[S::CHUNKS][S::N / 2]) {
   float *row = sums_of_row(op, op.piece[blockIdx.x].place, r);
   bool again = false;
 #pragma unroll
