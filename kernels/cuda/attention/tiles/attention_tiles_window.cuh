@@ -62,6 +62,32 @@ static __device__ __forceinline__ uint32_t signs_of(float x, float y) {
   return signs;
 }
 
+/* x where `there` is not 0, else 0; in instructions, since compilers branch past what makes x, for each cell.
+ */
+static __device__ __forceinline__ float select(uint32_t there, float x) {
+  float y;
+  asm("{ .reg .pred there; setp.ne.u32 there, %1, 0;\n"
+      "selp.f32 %0, %2, 0f00000000, there; }"
+      : "=f"(y)
+      : "r"(there), "f"(x));
+  return y;
+}
+
+/* sum += w, or w x, where s < 0; likewise. */
+static __device__ __forceinline__ void add_where_signed(float s, float w, float &sum) {
+  asm("{ .reg .pred there; setp.lt.f32 there, %1, 0f00000000;\n"
+      "@there add.f32 %0, %0, %2; }"
+      : "+f"(sum)
+      : "f"(s), "f"(w));
+}
+
+static __device__ __forceinline__ void add_where_signed(float s, float w, float x, float &sum) {
+  asm("{ .reg .pred there; setp.lt.f32 there, %1, 0f00000000;\n"
+      "@there fma.rn.f32 %0, %2, %3, %0; }"
+      : "+f"(sum)
+      : "f"(s), "f"(w), "f"(x));
+}
+
 static __device__ __forceinline__ void copy_line(void *to, const void *from, uint32_t bytes,
                                                  uint64_t *barrier) {
   asm volatile(
@@ -144,20 +170,21 @@ static __device__ __forceinline__ void weigh_step(uint32_t word, const float *te
       const float s0 = mine[half].x + term.x, s1 = mine[half].x + term.y;
       const float e0 = log2_of_weight(s0, S::FORWARD ? mine[half].y : minus_base.x);
       const float e1 = log2_of_weight(s1, S::FORWARD ? mine[half].y : minus_base.y);
-      const float w0 = word >> bit & 1 ? exp2_of(e0) : 0, w1 = word >> (16 + bit) & 1 ? exp2_of(e1) : 0;
+      const float w0 = select(word & 1u << bit, exp2_of(e0));
+      const float w1 = select(word & 1u << (16 + bit), exp2_of(e1));
       const uint32_t both = rounded_pair(w0, w1);
       all[2 * side + half] = both;
       positive[2 * side + half] = both & signs_of(s0, s1);
-      if (S::FORWARD) {
+      if constexpr (S::FORWARD) {
         rows.all[half] += w0;
         rows.all[half] += w1;
-        if (s0 < 0) rows.some[half] += w0;
-        if (s1 < 0) rows.some[half] += w1;
+        add_where_signed(s0, w0, rows.some[half]);
+        add_where_signed(s1, w1, rows.some[half]);
       } else {
         rows.all[half] = fmaf(w0, delta.x, rows.all[half]);
         rows.all[half] = fmaf(w1, delta.y, rows.all[half]);
-        if (s0 < 0) rows.some[half] = fmaf(w0, delta.x, rows.some[half]);
-        if (s1 < 0) rows.some[half] = fmaf(w1, delta.y, rows.some[half]);
+        add_where_signed(s0, w0, delta.x, rows.some[half]);
+        add_where_signed(s1, w1, delta.y, rows.some[half]);
       }
     }
   }
