@@ -291,9 +291,9 @@ static __device__ __forceinline__ struct row_work work_of(const struct attention
 }
 
 /* PIECES: rows are long ones, whose pieces are added up, and DROPS is for either; else row segments, whose
- * arcs are.
+ * arcs are. WINDOWS: tensor cores have summed some of them.
  */
-template <class S, bool PIECES>
+template <class S, bool PIECES, bool WINDOWS>
 static __device__ __forceinline__ void do_row(const struct attention_sums &op,
                                               const struct attention_epilogue &epilogue, int64_t i) {
   const struct row_work work = work_of<PIECES>(op, i);
@@ -315,7 +315,7 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
       write_piece(op, ~work.segment.target, me, g);
       continue;
     }
-    if (op.windows.start) add_windows(op, row, me, g);
+    if constexpr (WINDOWS) add_windows(op, row, me, g);
     if (row < epilogue.selves) add_self(op, epilogue, row, me, epoch, g);
     if constexpr (S::FORWARDS)
       epilogue_forward(op, epilogue, row, panel + 1 == panels, me, g);
@@ -324,11 +324,11 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
   }
 }
 
-template <class S, bool PIECES>
+template <class S, bool PIECES, bool WINDOWS>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     attention_kernel(const __grid_constant__ struct attention_sums op,
                      const __grid_constant__ struct attention_epilogue epilogue) {
-  do_row<S, PIECES>(op, epilogue, (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES);
+  do_row<S, PIECES, WINDOWS>(op, epilogue, (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES);
 }
 
 #endif
