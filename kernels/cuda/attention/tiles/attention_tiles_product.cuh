@@ -40,8 +40,8 @@ template <bool FORWARD_, int N_> struct attention_tile {
   static_assert(AHEAD + 2 <= STAGES, "a stage is filled anew two tiles after its own");
 };
 
-/* A row whose weights add up to less than that, though it has arcs, was summed relative to too high a score:
- * of weights 2^-80 and less 2^-13 of that sum were 0 at most, if it had 8192 arcs. */
+/* A row whose weights add up to less, though it has arcs, was summed relative to too high a score. Above that
+ * at most 8192 weights of less than 2^-126 were lost: 2^-33 of the sum. */
 constexpr float LEAST_ALL = 0x1p-80f;
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
