@@ -49,7 +49,7 @@ static inline void check_forward(struct kernels *k, double most, double rate, in
   if (k->dtype != k->real)
     op.sums = padded_matrix_of(k, k->real, NULL, own, attention_sums_cols(k, width), pad);
   check_both_parts(k, &op, x, pad, rate, with_mean, &scores, &e);
-  assert_all_close(values_of(k, op.positive), e.positive, own * width, tolerance_of(k));
+  assert_all_close(values_of(k, op.positive), e.positive, own * width, mean_tolerance(k));
   assert_all_close(values_of(k, op.share), e.share, own * heads, score_tolerance(k, most));
 }
 
@@ -126,7 +126,7 @@ static inline void check_backward(struct kernels *k, int64_t out, double rate, i
   op.accumulate = 1;
   op.has_halo = NULL;
   assert_ok(op_attention_backward(k, &op));
-  assert_all_close(values_of(k, op.dx), dx, own * width, 2 * tolerance_of(k));
+  assert_all_close(values_of(k, op.dx), dx, own * width, mean_tolerance(k) + tolerance_of(k));
   /* In tiles it has sums with weights of dtype. */
   assert_all_close(values_of(k, op.term_grad), term_grad, own * heads,
                    2 * (plan_of_arcs.heads > 0 ? tolerance_of(k) : real_tolerance(k)));
