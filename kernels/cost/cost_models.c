@@ -43,6 +43,7 @@ static const struct constant {
              {PART(flop_fp32, pass.flop_fp32)},
              {PART(ends, pass.ends)},
              {PART(scores, pass.scores)},
+             {PART(weight, pass.weight)},
              {PART(exchange_start, exchange.start)},
              {PART(exchange_byte, exchange.byte)},
              {PART(reduce_start, exchange.reduce_start)},

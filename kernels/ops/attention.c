@@ -30,6 +30,18 @@ static int are_sums(const struct kernels *k, struct tensor sums, struct tensor y
   return y.dtype == k->real ? !sums.data : !in_parts || is_real(k, sums, y.rows, cols);
 }
 
+/* Whether rows of t begin at multiples of 16 bytes. */
+static int is_vectors(struct tensor t) {
+  return (uintptr_t)t.data % 16 == 0 && t.stride * dtype_bytes(t.dtype) % 16 == 0;
+}
+
+/* Whether the op is for arcs in all tiers that `a` has. */
+static int takes_tiers(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads,
+                       const struct dropout *dropout) {
+  return a->windows == 0 && !a->plain &&
+         (a->tiles == 0 || (attention_takes_tiles(k, width, heads) && dropout->threshold == 0));
+}
+
 int64_t attention_workspace(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads) {
   return k->ops->attention->attention_workspace ? k->ops->attention->attention_workspace(a, width, heads) : 0;
 }
@@ -47,7 +59,8 @@ static int has_scores(const struct kernels *k, const struct attention *op) {
 int op_attention(struct kernels *k, const struct attention *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
-  assert(are_heads(heads, width));
+  assert(are_heads(heads, width) && takes_tiers(k, op->a, width, heads, &op->dropout));
+  assert(op->a->tiles == 0 || (!op->right.data && is_vectors(op->x)));
   assert(is_matrix(k, op->x, a->cols, width) && has_scores(k, op) && is_real(k, op->log_sum, rows, heads));
   assert(!op->self.data || is_matrix(k, op->self, rows, width));
   assert(is_matrix(k, op->y, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
@@ -82,6 +95,8 @@ int op_attention_backward(struct kernels *k, const struct attention_backward *op
   int64_t rows = op->x.rows, width = op->x.cols, heads = op->heads;
   int64_t cols = attention_message_cols(k, op->out, heads);
   assert(are_heads(heads, width) && (op->out == width || op->out == width / heads));
+  assert(takes_tiers(k, op->a, width, heads, &op->dropout));
+  assert(op->a->tiles == 0 || is_vectors(op->message));
   assert(is_message(k, op->message, a->cols, cols) && is_matrix(k, op->x, rows, width));
   assert(!op->self.data || (op->self.rows <= rows && is_message(k, op->self, op->self.rows, cols)));
   assert(is_real(k, op->term, rows, heads) && is_real(k, op->term_grad, rows, heads));
@@ -132,7 +147,7 @@ int op_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
   int64_t rows = op->grad.rows, width = op->grad.cols, heads = op->heads;
   int64_t cols = dynamic_message_cols(k, op->out, width, heads);
   assert(are_heads(heads, width) && (op->out == width || op->out == width / heads));
-  assert(is_matrix(k, op->x, in ? a->cols : rows, width));
+  assert(op->a->tiles == 0 && is_matrix(k, op->x, in ? a->cols : rows, width));
   assert(is_message(k, op->message, in ? rows : a->cols, cols));
   assert(is_real(k, op->score, heads, width / heads) && op->selves <= rows && op->selves <= a->cols);
   assert(is_matrix(k, op->grad, rows, width) && is_real(k, op->products, rows, width));
@@ -159,7 +174,8 @@ int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->y.rows, width = op->y.cols;
   int64_t cols = cosine_message_cols(k, width, 0);
-  assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, cols));
+  assert(op->a->tiles == 0 && is_message(k, op->message, a->cols, cols) &&
+         is_message(k, op->rows, rows, cols));
   assert(is_matrix(k, op->y, rows, width) && is_real(k, op->log_sum, rows, 1) && op->beta);
   assert(a->row ? a->rows <= rows : a->rows == rows);
   assert(are_sums(k, op->sums, op->y, width, op->has_halo || op->accumulate));
@@ -178,6 +194,7 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->dx.rows, width = op->dx.cols, cols = op->message.cols;
   int64_t full = cosine_message_cols(k, width, 1);
+  assert(op->a->tiles == 0);
   assert(cols == full || (cols == cosine_message_cols(k, width, 0) && op->arcs == COSINE_IN));
   assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, full) && op->beta);
   assert(are_gradients(k, op->dx, op->dn, rows, width) && is_real(k, op->beta_grad, rows, 1));

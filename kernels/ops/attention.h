@@ -6,6 +6,12 @@
 
 #include "kernels/ops/epilogue.h"
 
+/* Whether arcs of attention by terms may lie in tiles: rows of bf16, and heads of whole products of tensor
+ * cores; and without dropout, which is no part of it. */
+static inline int attention_takes_tiles(const struct kernels *k, int64_t width, int64_t heads) {
+  return k->dtype == BF16 && (heads == 1 || width / heads % 16 == 0);
+}
+
 /* What a row of one rank tells rows of another travels as one row of dtype: elements, and behind them reals
  * as they lie in memory. Each piece begins at a multiple of ROW_BYTES, and messages have tensor_stride's
  * strides. */

@@ -16,6 +16,8 @@ struct layout_plan {
    * width); its threads read each column id from memory instead of sharing what they have read. */
   int csr_groups, csr_uncached;
   int64_t vector_threshold; /* of LAYOUT_VECTORS, 1 to 8; 0: VECTOR_THRESHOLD */
+  int64_t heads; /* of attention, which the layout is for: tiles (attention_takes_tiles) and the gather; 0:
+                    products */
 };
 
 /* Y = A X between scales:

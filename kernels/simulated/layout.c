@@ -1,6 +1,7 @@
 /* A matrix divided into tiers as a GPU's layout would be, by the same rules, but only counted. */
 #include <stdlib.h>
 
+#include "kernels/cost/cost_attention.h"
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/condensed.h"
 #include "kernels/format/row_segments.h"
@@ -36,6 +37,7 @@ static int divide(const struct kernels *k, const struct csr *m, const struct cos
   const struct choice gather = cost_divided(c, &layout->density, TILE_CELLS + 1);
   struct window_choice instead;
   *choice = choose(c, &layout->density);
+  if (layout->heads > 0) return OK; /* attention has no windows */
   TRY(choose_windows(k, m, c, choice, &layout->windows));
   if (choice->tiles == 0) return OK;
   TRY(choose_windows(k, m, c, &gather, &instead));
@@ -73,8 +75,11 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
   struct choice choice = {.tile_arcs_least = TILE_CELLS + 1};
   layout->base.plain = plan->tiers == LAYOUT_CSR;
   layout->rows = layout->base.plain ? row_segments_uncut(m) : row_segments_foresee(m, &cuts);
-  const struct cost_case c = {cost_model_of(k->device->name), k->precision, plan->width, m->weight != NULL,
-                              layout->rows};
+  const struct cost_model *model = cost_model_of(k->device->name),
+                          attention = cost_attention(model, plan->heads);
+  const struct cost_case c = {plan->heads > 0 ? &attention : model, k->precision, plan->width,
+                              m->weight != NULL, layout->rows};
+  layout->heads = plan->heads;
   TRY(tiles_density(m, k->device->threads, &layout->density));
   if (plan->tiers == LAYOUT_AUTO && m->nnz > 0) TRY(divide(k, m, &c, layout, &choice));
   if ((plan->tiers == LAYOUT_WINDOWS || plan->tiers == LAYOUT_SELECTOR) && m->nnz > 0)
@@ -85,6 +90,7 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
   layout->base.least = choice.tile_arcs_least;
   layout->base.tiles = choice.tiles;
   layout->base.tile_entries = (int64_t)choice.tile_arcs;
+  layout->merged_rows = choice.merged_rows;
   layout->base.windows = layout->windows.windows;
   layout->base.window_blocks = layout->windows.blocks;
   layout->base.window_entries = layout->windows.arcs;

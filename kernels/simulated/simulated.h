@@ -12,7 +12,9 @@ struct simulated_layout {
   struct density density; /* of the whole matrix */
   struct cost_rows rows;
   struct window_choice windows;
-  void *block; /* the device's memory that it takes */
+  int64_t heads;       /* of attention; 0: it is for products */
+  int64_t merged_rows; /* of windows with tiles */
+  void *block;         /* the device's memory that it takes */
 };
 
 /* The work of the op at hand as one pass over matrices. */

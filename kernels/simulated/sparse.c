@@ -1,6 +1,7 @@
 /* Ops over the arcs of a layout: what the gather of their rows takes, and a pass over the rest. */
 #include <math.h>
 
+#include "kernels/cost/cost_attention.h"
 #include "kernels/cost/cost_csr.h"
 #include "kernels/cost/cost_models.h"
 #include "kernels/ops/attention.h"
@@ -10,10 +11,12 @@
 #include "kernels/simulated/simulated.h"
 #include "runtime/base/error.h"
 
-static double gather_seconds(const struct kernels *k, const struct layout *of, double width) {
+/* By the constants of `model`. */
+static double arc_seconds(const struct kernels *k, const struct cost_model *model, const struct layout *of,
+                          double width) {
   const struct simulated_layout *layout = (const struct simulated_layout *)of;
-  const struct cost_case c = {cost_model_of(k->device->name), k->precision, (int64_t)fmax(width, 1),
-                              of->csr->weight != NULL, layout->rows};
+  const struct cost_case c = {model, k->precision, (int64_t)fmax(width, 1), of->csr->weight != NULL,
+                              layout->rows};
   if (of->csr->rows == 0) return 0;
   if (of->plain) return cost_csr_seconds(&c, &layout->density);
   return cost_product_seconds(&c, &layout->density, of->least, &layout->windows);
@@ -23,8 +26,16 @@ static double gather_seconds(const struct kernels *k, const struct layout *of, d
 static int gather(struct kernels *k, const struct layout *layout, double width, double factor,
                   double beside) {
   const struct cost_model *model = cost_model_of(k->device->name);
-  const double arcs = factor * gather_seconds(k, layout, width), rest = beside * model->pass.byte * 1e-12;
+  const double arcs = factor * arc_seconds(k, model, layout, width), rest = beside * model->pass.byte * 1e-12;
   return device_delay(k->device, STREAM_COMPUTE, arcs + rest);
+}
+
+/* Arcs with scores by `heads`, some of them in tiles. */
+static int attend_tiles(struct kernels *k, const struct layout *layout, int64_t heads, double width,
+                        double beside) {
+  const struct cost_model *model = cost_model_of(k->device->name), of = cost_attention(model, heads);
+  const double rest = beside * model->pass.byte * 1e-12;
+  return device_delay(k->device, STREAM_COMPUTE, arc_seconds(k, &of, layout, width) + rest);
 }
 
 /* Of arcs with scores. */
@@ -87,12 +98,23 @@ static double arc_width(const struct kernels *k, int64_t cols, int64_t reals) {
 }
 
 static int attention(struct kernels *k, const struct attention *op) {
-  return attend(k, op->a, arc_width(k, op->x.cols, op->right.data ? 0 : op->heads),
-                bytes_of(op->self) + bytes_of(op->right) + bytes_of(op->positive));
+  const double width = arc_width(k, op->x.cols, op->right.data ? 0 : op->heads);
+  const double beside = bytes_of(op->self) + bytes_of(op->right) + bytes_of(op->positive);
+  if (op->a->tiles > 0) return attend_tiles(k, op->a, op->heads, width, beside);
+  return attend(k, op->a, width, beside);
 }
 
 static int attention_backward(struct kernels *k, const struct attention_backward *op) {
-  return attend(k, op->a, (double)op->message.cols, bytes_of(op->x) + bytes_of(op->self));
+  const double width = (double)op->message.cols, beside = bytes_of(op->x) + bytes_of(op->self);
+  return op->a->tiles > 0 ? attend_tiles(k, op->a, op->heads, width, beside)
+                          : attend(k, op->a, width, beside);
+}
+
+/* Two sums of the rows of windows with tiles and three numbers a head; three numbers a column and head. */
+static int64_t workspace_of_attention(const struct layout *a, int64_t width, int64_t heads) {
+  const struct simulated_layout *layout = (const struct simulated_layout *)a;
+  if (a->tiles == 0) return 0;
+  return (layout->merged_rows * (2 * width + 3 * heads) + a->csr->cols * 3 * heads) * (int64_t)sizeof(float);
 }
 
 static int dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
@@ -116,7 +138,8 @@ SIMULATED_PASS(dynamic_rows, dynamic_rows)
 SIMULATED_PASS(cosine_rows, cosine_rows)
 SIMULATED_PASS(cosine_epilogue, cosine_epilogue)
 
-const struct attention_ops simulated_attention_ops = {.attention = attention,
+const struct attention_ops simulated_attention_ops = {.attention_workspace = workspace_of_attention,
+                                                      .attention = attention,
                                                       .attention_rows = attention_rows,
                                                       .attention_backward = attention_backward,
                                                       .attention_terms = attention_terms,

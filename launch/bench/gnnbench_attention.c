@@ -1,10 +1,13 @@
+#include "kernels/format/layout.h"
 #include "kernels/ops/attention.h"
 #include "launch/bench/bench.h"
 
 /* What the rows of the report for one width work on. */
 struct attention_case {
   struct csr *graph;
-  struct layout *layout;
+  struct {
+    struct layout *of_terms, *gather; /* of attention by terms; of the rest */
+  } layout;
   int64_t width, heads;
   struct bench_matrix x, y, positive, dz, dx, message;                          /* [nodes, width] */
   struct bench_matrix term, row_term, log_sum, share, row_term_grad, term_grad; /* [nodes, heads] */
@@ -91,8 +94,15 @@ static struct bench_row gather_row(const struct bench *bench, const struct atten
   return row;
 }
 
-static int measure_forward(struct bench *bench, struct attention_case *c) {
-  struct attention op = {.a = c->layout, .heads = c->heads, .x = c->x.tensor, .term = c->term.tensor};
+static void say_tiles(const struct layout *layout, struct bench_row *row) {
+  if (layout->tiles == 0) return;
+  row->share_name = "in_tiles";
+  row->share = (double)layout->tile_entries / (double)layout->csr->nnz;
+}
+
+static int measure_forward(struct bench *bench, struct attention_case *c, const char *name,
+                           const struct layout *layout) {
+  struct attention op = {.a = layout, .heads = c->heads, .x = c->x.tensor, .term = c->term.tensor};
   op.self = op.x;
   op.self_term = op.term;
   op.row_term = c->row_term.tensor;
@@ -100,7 +110,8 @@ static int measure_forward(struct bench *bench, struct attention_case *c) {
   op.positive = c->positive.tensor;
   op.share = c->share.tensor;
   op.y = c->y.tensor;
-  struct bench_row row = gather_row(bench, c, "attention", 1);
+  struct bench_row row = gather_row(bench, c, name, 1);
+  say_tiles(layout, &row);
   return bench_measure(bench, &row, run_attention, &op,
                        &(struct bench_check){&c->y, forward_row, c, BENCH_SAMPLE / 4});
 }
@@ -131,9 +142,10 @@ static int measure_passes(struct bench *bench, struct attention_case *c) {
   return bench_measure(bench, &row, run_attention_terms_backward, &back, NULL);
 }
 
-static int measure_backward(struct bench *bench, struct attention_case *c) {
+static int measure_backward(struct bench *bench, struct attention_case *c, const char *name,
+                            const struct layout *layout) {
   struct bench_matrix *const read[] = {&c->log_sum, &c->term_grad, &c->row_term_grad};
-  struct attention_backward op = {.a = c->layout, .heads = c->heads, .message = c->message.tensor};
+  struct attention_backward op = {.a = layout, .heads = c->heads, .message = c->message.tensor};
   op.out = c->width;
   op.self = op.message;
   op.x = c->x.tensor;
@@ -143,7 +155,8 @@ static int measure_backward(struct bench *bench, struct attention_case *c) {
   op.row_term_grad = c->row_term_grad.tensor;
   op.dx = c->dx.tensor;
   op.term_grad = c->term_grad.tensor;
-  struct bench_row row = gather_row(bench, c, "backward", 3);
+  struct bench_row row = gather_row(bench, c, name, 3);
+  say_tiles(layout, &row);
   TRY(bench_time(bench, run_attention_backward, &op, &row));
   for (int i = 0; i < 3; i++) TRY(bench_matrix_download(bench, read[i], 1));
   TRY(bench_compare(bench, &(struct bench_check){&c->dx, backward_row, c, BENCH_SAMPLE / 4}, &row.error));
@@ -151,17 +164,30 @@ static int measure_backward(struct bench *bench, struct attention_case *c) {
   return OK;
 }
 
+/* As a model would have it. */
+static int layout_of_heads(struct bench *bench, struct attention_case *c) {
+  const enum layout_tiers tiers = bench->options->sparse.tiers;
+  const struct layout_plan plan = {.tiers = tiers, .width = c->width, .heads = c->heads};
+  c->layout.of_terms = c->layout.gather;
+  if (tiers == LAYOUT_GATHER || !attention_takes_tiles(&bench->kernels, c->width, c->heads)) return OK;
+  return bench_layout_of(bench, c->graph, &plan, &c->layout.of_terms);
+}
+
 static int measure(struct bench *bench, void *of, int64_t width) {
   struct attention_case *c = of;
   c->width = width;
   if (width % c->heads != 0)
     FAIL(BAD_INPUT, "--width %lld does not divide into --heads %lld", (long long)width, (long long)c->heads);
-  TRY(bench_layout(bench, c->graph, LAYOUT_GATHER, width, &c->layout));
+  TRY(bench_layout(bench, c->graph, LAYOUT_GATHER, width, &c->layout.gather));
+  TRY(layout_of_heads(bench, c));
   TRY(make_all(bench, c));
-  TRY(measure_forward(bench, c));
+  const int both = c->layout.of_terms->tiles > 0;
+  if (both) TRY(measure_forward(bench, c, "gather fwd", c->layout.gather));
+  TRY(measure_forward(bench, c, "attention", c->layout.of_terms));
   TRY(measure_passes(bench, c));
-  TRY(measure_backward(bench, c));
-  return bench_cosine(bench, c->graph, c->layout, width);
+  if (both) TRY(measure_backward(bench, c, "gather bwd", c->layout.gather));
+  TRY(measure_backward(bench, c, "backward", c->layout.of_terms));
+  return bench_cosine(bench, c->graph, c->layout.gather, width);
 }
 
 int gnnbench_attention(struct bench *bench) {

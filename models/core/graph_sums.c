@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "kernels/format/layout.h"
 #include "kernels/ops/attention.h"
 #include "kernels/ops/elementwise.h"
 #include "partition/halo/halo_exchange.h"
@@ -40,13 +41,30 @@ static int all_layouts_init(struct propagation *p, struct run *run, const struct
   return OK;
 }
 
+/* Attention has tiles and the gather alone, reductions the latter. */
+static enum layout_tiers tiers_of(const struct propagation *p, enum layout_tiers setting) {
+  if (!p->reduces && !p->attends.on) return setting;
+  if (p->attends.heads > 0 && (setting == LAYOUT_TILES || setting == LAYOUT_AUTO)) return setting;
+  return LAYOUT_GATHER;
+}
+
+static void say_tiles_of_attention(const struct propagation *p, const struct run *run) {
+  const struct layout *own = p->forward.own_part, *halo = p->forward.halo_part;
+  const double arcs = (double)(own->csr->nnz + halo->csr->nnz);
+  const int64_t tiles = own->tiles + halo->tiles;
+  if (run->comm->rank != 0 || !p->attends.on || tiles == 0) return;
+  log_detail("attention: on rank 0 %.1f%% of the arcs lie in %lld tiles",
+             100 * (double)(own->tile_entries + halo->tile_entries) / arcs, (long long)tiles);
+}
+
 int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
-  const int gathers = p->reduces || p->attends;
   assert(adds_loops(p) == (run->shard->in.loops == LOOPS_WITHIN));
-  const struct layout_plan plan = {.tiers = gathers ? LAYOUT_GATHER : run->config->runtime.layout,
+  const struct layout_plan plan = {.tiers = tiers_of(p, run->config->runtime.layout),
                                    .width = width,
-                                   .vector_threshold = run->config->runtime.vector_threshold};
+                                   .vector_threshold = run->config->runtime.vector_threshold,
+                                   .heads = p->attends.heads};
   TRY(PROFILE_HOST("layout", all_layouts_init(p, run, &plan)));
+  say_tiles_of_attention(p, run);
   if (run->shard->directed) return OK;
   p->backward = p->forward;
   p->backward.borrowed = 1;
@@ -99,7 +117,7 @@ int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena,
   }
   p->packed = arena_tensor(arena, dtype, larger(halo_send_rows(in), halo_send_rows(out)), width);
   p->tail = arena_tensor(arena, dtype, larger(in->rows, out->rows), width);
-  if (run->comm->size > 1 && dtype != run->kernels->real && !p->attends)
+  if (run->comm->size > 1 && dtype != run->kernels->real && !p->attends.on)
     p->sums = arena_tensor(arena, run->kernels->real, rows_of(p, run), width);
   return OK;
 }
@@ -191,7 +209,7 @@ static int upload_scales(struct propagation *p, struct run *run) {
 
 static int may_halve(const struct propagation *p, const struct run *run, const struct direction *d) {
   const struct spmm op = {.a = d->halo_part, .x = p->tail, .y = p->tail};
-  return halo_is_all_near(&d->adjacency->halo) && !p->attends && !p->reduces &&
+  return halo_is_all_near(&d->adjacency->halo) && !p->attends.on && !p->reduces &&
          (d->adjacency->halo.rows == 0 || spmm_divides(run->kernels, &op));
 }
 
@@ -228,20 +246,21 @@ int graph_sums_start(struct propagation *p, struct run *run) {
   return OK;
 }
 
-/* Partial sums of long rows; more heads than columns there are not. */
+/* Partial sums of long rows and, with tiles, of their rows. */
 static int64_t workspace_of_attention(const struct propagation *p, const struct run *run, int64_t width) {
   const struct direction *d;
+  const int64_t heads = p->attends.heads > 0 ? p->attends.heads : ATTENTION_HEADS;
   int64_t most = 0;
   for (int i = 0; (d = direction_at(p, i)); i++) {
-    most = larger(most, attention_workspace(run->kernels, d->own_part, width, ATTENTION_HEADS));
-    most = larger(most, attention_workspace(run->kernels, d->halo_part, width, ATTENTION_HEADS));
+    most = larger(most, attention_workspace(run->kernels, d->own_part, width, heads));
+    most = larger(most, attention_workspace(run->kernels, d->halo_part, width, heads));
   }
   return most;
 }
 
 int64_t graph_sums_workspace(const struct propagation *p, const struct run *run, int64_t width, int message) {
   const struct direction *d;
-  if (p->attends) return workspace_of_attention(p, run, width);
+  if (p->attends.on) return workspace_of_attention(p, run, width);
   const struct kernels *k = run->kernels;
   int64_t most = 0;
   for (int i = 0; (d = direction_at(p, i)); i++) {

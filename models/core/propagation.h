@@ -103,6 +103,13 @@ struct grid_sums {
   struct message *send, *recv; /* [cols] */
 };
 
+/* Layouts are for attention, not for products. heads: most of a layer, whose arcs may lie in tiles; 0: they
+ * are gathered. */
+struct attending {
+  int on;
+  int64_t heads;
+};
+
 struct propagation {
   const struct propagation_ops *ops;  /* NULL: before propagation_init */
   enum adjacency_norm adjacency_norm; /* set by the layers' init, before propagation_init */
@@ -111,7 +118,7 @@ struct propagation {
   double loop;                        /* likewise; of the SUMs */
   double factor;                      /* likewise; of a graph: r is multiplied by it */
   int loop_changes;                   /* likewise: propagation_set_loop is called before each use of P */
-  int attends;                        /* likewise: layouts are for attention, not for products */
+  struct attending attends;           /* likewise */
   int levels;                         /* likewise: of the shard, that are wanted */
   struct direction forward, backward;
   struct direction_level *level; /* [levels] */

@@ -41,7 +41,7 @@ static void agnn_build(struct build *b) {
   const struct config *config = b->run->config;
   struct layer_epilogue first = build_hidden(b->run), propagation = {.residual = config->model.residual};
   b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
-  b->propagation->attends = 1;
+  b->propagation->attends.on = 1;
   first.dropout = 0;
   build_linear_layer(b, config->model.hidden, first);
   for (int64_t l = 1; l < config->model.layers - 1; l++) {

@@ -21,6 +21,6 @@ int attention_check_heads(const struct config *config, const struct dataset *dat
 void attention_of_heads(struct build *b) {
   struct propagation *p = b->propagation;
   p->adjacency_norm = ADJACENCY_NORM_SUM;
-  p->attends = 1;
+  p->attends.on = 1;
   p->wants_ids = b->run->config->model.dropout_attention > 0;
 }

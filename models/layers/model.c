@@ -57,8 +57,8 @@ static int64_t product_workspace(const struct model *model, const struct run *ru
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
     if (step->exchange > 0)
-      most = larger(
-          most, propagation_workspace(&model->propagation, run, step->exchange, step->aggregation.message));
+      most = larger(most, propagation_workspace(&model->propagation, run, step_summed_cols(step),
+                                                step->aggregation.message));
   }
   if (!hoisted(p)) return most;
   most = larger(most, propagation_workspace(&model->propagation, run, each, has_panels(model)));
@@ -256,6 +256,7 @@ int model_init(struct model *model, struct run *run) {
   TRY(build(model, run, 0));
   TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
   TRY(add_feature_rows(model, run));
+  model->propagation.attends.heads = program_heads_in_tiles(&model->program, run);
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(&model->program)));
   TRY(readout_init(&model->readout, run));
   return measure(model, run);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "kernels/ops/attention.h"
 #include "runtime/base/base.h"
 
 const char *const step_name[STEP_KINDS] = {
@@ -198,4 +199,18 @@ int program_passes_by(const struct program *p, int value) {
   const int writer = p->value[value].writer;
   return writer != NONE && p->step[writer].aggregation.once &&
          program_readers(p, value, &reader, NULL) == 1 && p->step[reader].aggregation.once;
+}
+
+int64_t program_heads_in_tiles(const struct program *p, const struct run *run) {
+  int64_t most = 0;
+  if (run->config->model.dropout_attention > 0) return 0;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    if (!step_attends(step->kind)) continue;
+    if (step->kind != STEP_ATTEND ||
+        !attention_takes_tiles(run->kernels, step_summed_cols(step), step->heads))
+      return 0;
+    most = larger(most, step->heads);
+  }
+  return most;
 }

@@ -144,6 +144,11 @@ static inline int step_attends(enum step_kind kind) {
   return kind == STEP_ATTEND || kind == STEP_DYNAMIC || kind == STEP_COSINE;
 }
 
+/* Columns of the sums of a step with an exchange: messages of attention have more. */
+static inline int64_t step_summed_cols(const struct step *step) {
+  return step->heads > 0 ? (int64_t)step->heads * step->width : step->exchange;
+}
+
 extern const char *const step_name[STEP_KINDS];
 
 #endif

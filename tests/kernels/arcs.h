@@ -13,6 +13,14 @@ static int64_t own, halo;
 static double density;
 static int full;
 
+/* How both parts are laid out. */
+static struct layout_plan plan_of_arcs = {.tiers = LAYOUT_GATHER};
+/* A column that row 9 alone has; -1: none. Whether every seventh row has even columns alone. */
+static int64_t rare = -1;
+static int even_rows;
+/* Two of three blocks of 128 rows by 64 columns have hardly any arcs. */
+static int thin;
+
 static inline void set_arcs(int64_t rows, int64_t halo_rows, double share, int with_full_row) {
   own = rows;
   halo = halo_rows;
@@ -23,9 +31,12 @@ static inline void set_arcs(int64_t rows, int64_t halo_rows, double share, int w
 /* Rows 4, 14, ... have no arcs, every third row none from the halo; never (v <- v). */
 static inline int has_arc(int64_t v, int64_t u) {
   if (v % 10 == 4 || u == v) return 0;
+  if (u == rare) return v == 9;
+  if (even_rows && v % 7 == 3 && u % 2) return 0;
   if (full && v == 7) return 1;
   if (u >= own && v % 3 == 0) return 0;
-  return noise(31, v * (own + halo) + u) < 2 * density - 1;
+  const int64_t block = v / 128 + (u < own ? u : u - own) / 64;
+  return noise(31, v * (own + halo) + u) < 2 * (thin && block % 3 ? density / 40 : density) - 1;
 }
 
 /* The columns [first, end) of the pattern; `listed`: without empty rows, as the halo's part is. */
@@ -56,8 +67,8 @@ static inline void open_parts(struct kernels *k, struct parts *p) {
   make_part(&p->own, 0, own, 0);
   make_part(&p->halo, own, own + halo, 1);
   assert_true(p->halo.rows > 0 && p->halo.rows < own);
-  assert_ok(layout_init(k, &p->own, NULL, &p->own_layout));
-  assert_ok(layout_init(k, &p->halo, NULL, &p->halo_layout));
+  assert_ok(layout_init(k, &p->own, &plan_of_arcs, &p->own_layout));
+  assert_ok(layout_init(k, &p->halo, &plan_of_arcs, &p->halo_layout));
   uint8_t *has_halo = host_block(own);
   for (int64_t i = 0; i < p->halo.rows; i++) has_halo[p->halo.row[i]] = 1;
   p->has_halo = device_block(k, has_halo, own);

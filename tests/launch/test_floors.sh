@@ -37,6 +37,7 @@ violations() {
     floors("kernels", "cost | format | ops | cpu cuda simulated")
     floors("kernels/cpu", "common | elementwise | gemm optimizer | loss | spmm attention | .")
     floors("kernels/cuda", "common | elementwise | gemm layout optimizer | loss spmm | attention | .")
+    floors("kernels/cuda/attention", "tiles | .")
     floors("kernels/cuda/spmm", ". | variants")
     floors("kernels/cuda/gemm", ". | rows tma")
     floors("partition", "graph | multilevel order halo | shard | cut")
@@ -52,7 +53,7 @@ violations() {
       "file/atomic_write file/input profile/profile profile/profile_clock")
     shows("io", "dataset/checkpoint dataset/dataset dataset_path file/csv file/h5 file/named_arrays file/npy file/path_check file/text " \
       "import/import import/import_read metrics/metrics synth/synth synth/synth_options")
-    shows("kernels", "cost/cost_csr cost/cost_fit cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cublaslt cuda/peer_cusparse format/condensed " \
+    shows("kernels", "cost/cost_attention cost/cost_csr cost/cost_fit cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cublaslt cuda/peer_cusparse format/condensed " \
       "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/grid_cost graph/partition order/order " \

@@ -103,6 +103,27 @@ models() { # NAME...
   done
 }
 
+# Arcs of attention in tiles, which bf16 has; of two sizes of heads.
+tiles_of_attention() {
+  works gnndata synth dense.h5 --nodes 6000 --degree 60 --features 37 --classes 7 --community-size 128 --seed 3
+  for heads in 2 4; do
+    tiles=(--set dataset.path=dense.h5 --set model.type=gat --set "model.heads=$heads" --set model.hidden=64
+      --set model.activation=elu --set train.lr=0.003)
+    train cpu 1 tiles.cpu fp32 "${tiles[@]}"
+    for ranks in 1 2 4; do
+      ((ranks <= gpus)) || continue
+      train cuda $ranks tiles.gather bf16 "${tiles[@]}" --set runtime.layout=gather --verbose
+      lacks 'of the arcs lie in'
+      train cuda $ranks tiles.bf16 bf16 "${tiles[@]}" --set runtime.layout=tiles --verbose
+      says 'attention: on rank 0 [0-9.]+% of the arcs lie in [0-9]+ tiles'
+      end_within tiles.cpu tiles.bf16 0.01
+      end_within tiles.gather tiles.bf16 0.01
+      train cuda $ranks tiles.again bf16 "${tiles[@]}" --set runtime.layout=tiles --set runtime.graph=false
+      same tiles.bf16 tiles.again
+    done
+  done
+}
+
 # Ranks that share columns: hidden layers in slices of whole lines, logits in narrow ones and none.
 grids() {
   gcn=()
@@ -183,7 +204,7 @@ case $1 in
 fp32) in_precisions fp32 fp32-strict ;;
 half) in_precisions tf32 bf16 ;;
 plain | grids | hypergraphs) "$1" ;;
-attention) models gat gatv2 agnn ;;
+attention) models gat gatv2 agnn && tiles_of_attention ;;
 sage | csr | vectors) models "$1" ;;
 moved) moved && limits ;;
 *) fail "no part $1" ;;

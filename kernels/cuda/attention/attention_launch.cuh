@@ -21,18 +21,27 @@ struct attention_task {
   bool in_panels; /* set by the launch: heads were wider than what a group of threads holds */
 };
 
-template <class S> static int run(struct kernels *k, struct attention_task *task) {
+template <class S, bool WINDOWS> static int run(struct kernels *k, struct attention_task *task) {
   const struct attention_sums &op = task->sums;
   const unsigned panels = S::SINGLE ? (unsigned)op.heads : blocks_of(op.width, S::PANEL);
   const dim3 grid(blocks_of(op.row_segments, S::ROW_SEGMENTS), panels),
       rest(blocks_of(op.long_rows, S::ROW_SEGMENTS), panels);
+  auto *rows = attention_kernel<S, false, WINDOWS>;
+  auto *long_rows = attention_kernel<typename S::of_pieces, true, WINDOWS>;
   task->in_panels = S::SINGLE && op.each > S::PANEL;
-  attention_kernel<S, false><<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue);
+  rows<<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue);
   TRY_LAUNCH();
   if (op.long_rows == 0) return OK;
-  attention_kernel<typename S::of_pieces, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue);
+  long_rows<<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue);
   TRY_LAUNCH();
   return OK;
+}
+
+/* Tiles are of bf16, without dropout. */
+template <class S> static int run_rows(struct kernels *k, struct attention_task *task) {
+  if constexpr (sizeof(typename S::T) < sizeof(float) && !S::DROPS)
+    if (task->sums.windows.start) return run<S, true>(k, task);
+  return run<S, false>(k, task);
 }
 
 /* vectors: of a head. A panel is 32 vectors or more. */
@@ -45,7 +54,7 @@ template <class T, enum direction DIRECTION, bool DROPS>
 static int run_with(struct kernels *k, struct attention_task *task) {
   constexpr int WIDE = 16 / (int)sizeof(T);
   const int vectors = (task->sums.each + WIDE - 1) / WIDE; /* of a head */
-#define USE(...) return run<attention_shape<T, DIRECTION, DROPS, __VA_ARGS__>>(k, task)
+#define USE(...) return run_rows<attention_shape<T, DIRECTION, DROPS, __VA_ARGS__>>(k, task)
   if (!task->wide) USE(true, 1, 1, 8, 4, 4, 3);
   if (fits_panels(task, vectors) && vectors < 4) USE(false, WIDE, 1, 8, 1, 4, 3);
   if (fits_panels(task, vectors) && vectors * task->sums.heads <= 16) USE(false, WIDE, 1, 16, 4, 4, 3);

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/attention/attention_launch.cuh"
 #include "kernels/cuda/attention/attention_ops.h"
+#include "kernels/cuda/attention/tiles/attention_tiles.h"
 #include "kernels/cuda/elementwise/epilogue.h"
 #include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
 
@@ -12,8 +13,15 @@ static int64_t partial_stride(int64_t width, int64_t heads) {
   return 2 * partial_columns(width) + (3 * heads + 3) / 4 * 4;
 }
 
-int64_t cuda_attention_workspace(const struct layout *a, int64_t width, int64_t heads) {
-  return cuda_layout(a)->pieces * partial_stride(width, heads) * (int64_t)sizeof(float);
+/* Rows of windows of tiles leave what pieces of long rows leave, behind these. */
+static int64_t partial_rows(const struct cuda_layout *a) {
+  return a->pieces + a->tiles.pieces * TILE_ROWS;
+}
+
+int64_t cuda_attention_workspace(const struct layout *layout, int64_t width, int64_t heads) {
+  const struct cuda_layout *a = cuda_layout(layout);
+  const int64_t terms = a->tiles.count > 0 ? cuda_attention_tiles_terms(layout, heads) : 0;
+  return (partial_rows(a) * partial_stride(width, heads) + terms) * (int64_t)sizeof(float);
 }
 
 /* What both directions share. */
@@ -34,7 +42,23 @@ static int set_sums(struct kernels *k, const struct layout *layout, int64_t widt
   op->dropout = *dropout;
   op->scalars = k->scalars;
   op->partial_stride = partial_stride(width, heads);
+  if (a->tiles.count > 0) op->windows = {a->tiles.start, a->compressed, (int32_t)a->pieces};
   return kernels_workspace(k, cuda_attention_workspace(layout, width, heads), (void **)&op->partial);
+}
+
+/* The arcs in tiles, before the others: they are of terms, and none is dropped. */
+static int sum_tiles(struct kernels *k, const struct layout *layout, const struct attention_sums *op,
+                     struct attention_tiles tiles) {
+  const struct cuda_layout *a = cuda_layout(layout);
+  if (a->tiles.count == 0) return OK;
+  tiles.a = layout;
+  tiles.heads = op->heads;
+  tiles.width = op->width;
+  tiles.factor = op->factor;
+  tiles.sums = op->partial + a->pieces * op->partial_stride;
+  tiles.stride = op->partial_stride;
+  tiles.terms = op->partial + partial_rows(a) * op->partial_stride;
+  return cuda_attention_tiles(k, &tiles);
 }
 
 /* Whether rows of t can be fetched in vectors. */
@@ -129,6 +153,9 @@ int cuda_attention(struct kernels *k, const struct attention *op) {
   const struct rest rest = set_epilogue(k, op, epilogue);
   task.wide = task.wide && is_wide(op->y) && is_wide(op->positive) && is_wide(op->sums) &&
               (!epilogue->updates || epilogue->finish.whole);
+  struct attention_tiles tiles = {};
+  tiles.x = op->x, tiles.stats = op->term, tiles.mine = op->row_term;
+  TRY(sum_tiles(k, op->a, &task.sums, tiles));
   if (op->right.data)
     TRY(dynamic_forward(k, &task, op->x.dtype));
   else
@@ -196,6 +223,12 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   epilogue->has_halo = op->has_halo;
   epilogue->accumulate = op->accumulate != 0;
   epilogue->whole_terms = is_wide(op->l) && is_wide(op->r);
+  struct attention_tiles tiles = {};
+  tiles.backward = 1;
+  tiles.x = message;
+  tiles.stats = tensor_reals(k, op->message, stats, 3 * op->heads);
+  tiles.mine = op->term;
+  TRY(sum_tiles(k, op->a, &task.sums, tiles));
   TRY(op->x.dtype == BF16 ? attention_backward_bf16(k, &task) : attention_backward_f32(k, &task));
   return op->l.data && task.in_panels ? add_terms_of_panels(k, op) : OK;
 }

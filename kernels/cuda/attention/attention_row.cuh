@@ -28,10 +28,6 @@ struct attention_epilogue {
   struct spmm_epilogue finish;
 };
 
-static inline __host__ __device__ int64_t partial_columns(int64_t width) {
-  return (width + 7) / 8 * 8;
-}
-
 template <class S>
 static __device__ __forceinline__ void write_piece(const struct attention_sums &op, int32_t piece,
                                                    const struct stand<S> &me, const struct gathered<S> &g) {
@@ -79,6 +75,17 @@ static __device__ __forceinline__ void add_piece(const struct attention_sums &op
     if (S::SIDES) load(from + columns + me.col[j], me.n[j], S::WHOLE, positive);
     add_part<S>(w, j, sum, positive, g);
   }
+}
+
+/* What tensor cores have summed of the row, a piece of its window after the other. */
+template <class S>
+static __device__ __forceinline__ void add_windows(const struct attention_sums &op, int32_t row,
+                                                   const struct stand<S> &me, struct gathered<S> &g) {
+  const int32_t i = op.windows.compressed ? __ldg(op.windows.compressed + row) : row;
+  const int32_t window = i / TILE_ROWS, end = __ldg(op.windows.start + window + 1);
+#pragma unroll 1
+  for (int32_t p = __ldg(op.windows.start + window); p < end; p++)
+    add_piece(op, op.windows.first + p * TILE_ROWS + i % TILE_ROWS, me, g);
 }
 
 /* The arc of a row with itself. */
@@ -284,9 +291,9 @@ static __device__ __forceinline__ struct row_work work_of(const struct attention
 }
 
 /* PIECES: rows are long ones, whose pieces are added up, and DROPS is for either; else row segments, whose
- * arcs are.
+ * arcs are. WINDOWS: tensor cores have summed some of them.
  */
-template <class S, bool PIECES>
+template <class S, bool PIECES, bool WINDOWS>
 static __device__ __forceinline__ void do_row(const struct attention_sums &op,
                                               const struct attention_epilogue &epilogue, int64_t i) {
   const struct row_work work = work_of<PIECES>(op, i);
@@ -308,6 +315,7 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
       write_piece(op, ~work.segment.target, me, g);
       continue;
     }
+    if constexpr (WINDOWS) add_windows(op, row, me, g);
     if (row < epilogue.selves) add_self(op, epilogue, row, me, epoch, g);
     if constexpr (S::FORWARDS)
       epilogue_forward(op, epilogue, row, panel + 1 == panels, me, g);
@@ -316,11 +324,11 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
   }
 }
 
-template <class S, bool PIECES>
+template <class S, bool PIECES, bool WINDOWS>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     attention_kernel(const __grid_constant__ struct attention_sums op,
                      const __grid_constant__ struct attention_epilogue epilogue) {
-  do_row<S, PIECES>(op, epilogue, (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES);
+  do_row<S, PIECES, WINDOWS>(op, epilogue, (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES);
 }
 
 #endif

@@ -15,12 +15,21 @@
 #define KERNELS_CUDA_ATTENTION_ATTENTION_SUM_CUH
 
 #include "kernels/cuda/attention/attention_ops.h"
+#include "kernels/cuda/attention/tiles/attention_tiles.h"
 #include "kernels/cuda/spmm/spmm_sum.cuh"
 
 constexpr float SCORE_SLOPE = 0.2f;
 constexpr float LOWEST = -1e30f; /* below every score; finite, so that differences are */
 
 enum direction { FORWARD, BACKWARD };
+
+/* What tensor cores have summed of rows, each a piece of its own: pieces of windows of 128 rows
+ * (attention_tiles.h). */
+struct attention_windows {
+  const int32_t *start;      /* [windows + 1] pieces of each window; NULL: none */
+  const int32_t *compressed; /* row of a window of each row; NULL: row i */
+  int32_t first;             /* of `partial` */
+};
 
 struct attention_sums {
   struct packed_row_segments row_segment;
@@ -39,6 +48,7 @@ struct attention_sums {
   const struct scalars *scalars;
   float *partial; /* [pieces, partial_stride]: both sums of all columns, then three numbers a head */
   int64_t partial_stride;
+  struct attention_windows windows;
 };
 
 /* Shape of a kernel. SINGLE: a block has one head, any number of columns wide; else its panel holds whole

@@ -28,6 +28,9 @@ static inline int cuda_takes_boxes(struct tensor t) {
 /* How copies see t (cuda_is_boxed, or floats that are cuda_is_aligned), in boxes of `rows` rows: what lies
  * outside of t reads as 0 and is not written (but see cuda_takes_boxes). Errors: FAILED, from the driver. */
 int cuda_tma_map(struct tensor t, int rows, CUtensorMap *map);
+/* The same of bf16 in boxes of `cols` columns, 16, 32 or 64: the chunks of 16 bytes of a box's rows, 2 cols
+ * bytes each, are swizzled among these alone. */
+int cuda_tma_map_columns(struct tensor t, int rows, int cols, CUtensorMap *map);
 
 #ifdef __cplusplus
 }

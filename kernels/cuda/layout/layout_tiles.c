@@ -1,13 +1,17 @@
 /* Which entries of a matrix become tiles on this GPU, and the lists that their kernel walks. */
+#include "kernels/cost/cost_attention.h"
 #include "kernels/cost/cost_models.h"
 #include "kernels/cuda/common/cuda.h"
 #include "kernels/cuda/layout/condensed.h"
 #include "kernels/format/row_segments.h"
 
-static struct cost_case case_of(const struct kernels *k, const struct csr *m,
-                                const struct layout_plan *plan) {
+/* attention: to keep its constants in. */
+static struct cost_case case_of(const struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                                struct cost_model *attention) {
   const struct row_segments_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams, 0};
-  return (struct cost_case){.model = cost_model_of(k->device->name),
+  const struct cost_model *model = cost_model_of(k->device->name);
+  if (plan->heads > 0) *attention = cost_attention(model, plan->heads);
+  return (struct cost_case){.model = plan->heads > 0 ? attention : model,
                             .precision = k->precision,
                             .width = plan->width,
                             .weighted = m->weight != NULL,
@@ -30,11 +34,12 @@ static int weigh(struct kernels *k, const struct csr *m, struct tile_lists *list
 
 int cuda_tiles_choose(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                       struct tile_lists *lists) {
-  lists->product = case_of(k, m, plan);
+  lists->product = case_of(k, m, plan, &lists->attention);
   lists->choice = (struct choice){.tile_arcs_least = TILE_CELLS + 1};
   if (plan->tiers == LAYOUT_AUTO) return weigh(k, m, lists);
   if ((plan->tiers != LAYOUT_TILES && plan->tiers != LAYOUT_TILES_ALL) || m->rows == 0 || !cuda_has_tiles())
     return OK;
+  if (plan->heads > 0 && k->dtype != BF16) return OK;
   struct cost_case binary = lists->product; /* forced ones are the same with weights and without */
   binary.weighted = 0;
   lists->choice.tile_arcs_least = plan->tiers == LAYOUT_TILES_ALL ? 1 : cost_tile_least(&binary, m->cols);

@@ -33,6 +33,7 @@ int cuda_has_tiles(void);
  * offsets here, and cuda_tiles_build_fill writes the other arrays on the device. */
 struct tile_lists {
   struct tiles_build build;
+  struct cost_model attention; /* of the product, where the layout is for it */
   struct cost_case product;
   struct choice choice; /* tile_arcs_least: entries of a tile; the rest of it where the cost model chose */
   struct choice gather; /* where it chose: without tiles */

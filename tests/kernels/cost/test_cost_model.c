@@ -1,4 +1,5 @@
 /* The cost model: which arcs become tiles, and that its predictions follow its constants. */
+#include "kernels/cost/cost_attention.h"
 #include "kernels/cost/cost_csr.h"
 #include "kernels/cost/cost_windows.h"
 
@@ -317,4 +318,25 @@ TEST(the_explanation_names_the_shares) {
   assert_non_null(strstr(text, "ms at width 128 in bf16 on NVIDIA H200: 80.0% of the arcs in 20000 tiles"));
   assert_non_null(strstr(text, "afar"));
   assert_true(strlen(cost_explain(&c, &density, cut, sizeof cut)) < sizeof cut);
+}
+
+/* Weights of attention are made for each head: the more there are, the fuller a tile has to be. */
+TEST(tiles_of_attention_are_fuller_than_those_of_products) {
+  struct cost_case product = on_h200(PRECISION_BF16, 256), attention = product;
+  int64_t before = cost_tile_least(&product, 200000);
+  for (int64_t heads = 4; heads <= 16; heads *= 2) {
+    const struct cost_model model = cost_attention(&cost_model_h200, heads);
+    attention.model = &model;
+    const int64_t least = cost_tile_least(&attention, 200000);
+    assert_true(least > before && least < TILE_CELLS);
+    before = least;
+  }
+  const struct cost_model model = cost_attention(&cost_model_h200, 8),
+                          cpu = cost_attention(&cost_model_cpu, 8);
+  attention = on_h200(PRECISION_FP32, 256);
+  attention.model = &model;
+  assert_int_equal(cost_tile_least(&attention, 200000), TILE_CELLS + 1);
+  attention = on_h200(PRECISION_BF16, 256);
+  attention.model = &cpu;
+  assert_int_equal(cost_tile_least(&attention, 200000), TILE_CELLS + 1);
 }

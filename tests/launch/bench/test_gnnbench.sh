@@ -99,6 +99,7 @@ refuses '--method goes with --dataset' exchange --method block
 refuses '--all and --ablate exclude each other' spmm --all --ablate --device cpu
 refuses '--huge 300: there are 200 vertices' hyper --nodes 200 --hyperedges 70 --incidences 500 --huge 300
 refuses 'does not divide into --heads 3' attention --nodes 200 --width 8 --heads 3
+refuses '"windows" is none of auto, gather, tiles' attention --nodes 200 --layout windows
 prints '500x500 nnz 10000 width 8' spmm --nodes 500 --width 8 --reps 1
 
 gnndata synth made.h5 --nodes 1000 --degree 8 --features 4 --classes 3 >/dev/null

@@ -31,6 +31,16 @@ sampled() {
   done
 }
 measured sampled gnnbench sddmm --dataset made.h5 --device cuda --precision bf16 --width 41,128 --json
+# Tiles of attention, and the gather of the same arcs beside them.
+gnndata synth dense.h5 --nodes 20000 --degree 100 --features 4 --classes 8 --community-size 256 >/dev/null
+for layout in tiles gather; do
+  works gnnbench attention --dataset dense.h5 --device cuda --precision bf16 --heads 8 --width 256 --layout $layout --json
+  for op in attention backward; do holds "$(number error "\"$op\"") < .02"; done
+  [[ $layout == tiles ]] || continue
+  for op in attention backward; do holds "$(number in_tiles "\"$op\"") > .5"; done
+  for op in 'gather fwd' 'gather bwd'; do holds "$(number error "\"$op\"") < .02"; done
+done
+lacks in_tiles
 hyperedges() {
   for form in whole 'panels 128' fused auto; do holds "$(number error "\"$form\".*width 128") < $limit"; done
   holds "$(number error '"auto".*width 41') < $limit && $(number peer_ratio '"auto".*width 128') > 1"

@@ -92,6 +92,23 @@ bound=$(sed -n 's/^{"op": "bound".*"ms": \([0-9.e-]*\),.*/\1/p' out.txt)
 parts=$(sed -n '/, alone"/s/.*"ms": \([0-9.e-]*\),.*/\1/p' out.txt | awk '{ sum += $1 } END { print sum }')
 holds "$parts > .7 * $bound" "parts of a rank alone take $parts ms, the bound $bound"
 
+# The arcs of gat lie in tiles where they may, all of its layers alike: in bf16, without dropout of attention, in heads of
+# 16 columns and more. A plan has them by the same rule as a training.
+dense=dataset.path=synth:nodes=6000,degree=60,features=24,classes=5,community-size=128
+gat=(--plan 1 --verbose --set $dense --set model.type=gat --set model.heads=4 --set model.hidden=64
+  --set runtime.precision=bf16 --set runtime.layout=tiles)
+works gnntrain config.toml "${gat[@]}"
+says 'attention: on rank 0 [5-9][0-9].[0-9]% of the arcs lie in [0-9]+ tiles'
+holds "$(field 1 7) > 0" "ms of the own part"
+tiles=$(field 1 7)
+for setting in runtime.layout=gather runtime.layout=windows model.heads=8 model.heads_last=3 model.dropout_attention=0.3 \
+  runtime.precision=fp32 model.type=gatv2 model.type=agnn; do
+  works gnntrain config.toml "${gat[@]}" --set $setting
+  lacks 'of the arcs lie in'
+done
+works gnntrain config.toml "${gat[@]}" --set runtime.layout=gather
+holds "$(field 1 7) != $tiles" "tiles and the gather take the same"
+
 # A slow network is what an epoch waits for.
 works gnnbench epoch config.toml --as 0/2 --network 1gbit,1gbit --reps 2 --json
 says '"op": "wait"'

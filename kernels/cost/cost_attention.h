@@ -1,0 +1,15 @@
+/* cost_attention: what the arcs of attention cost, as those of a sum: the constants of a device with its
+ * factors in them. An arc that is gathered takes longer, since it has scores. A cell of a tile takes a weight
+ * for each head, and for each 64 columns of wider ones, and two products: of all arcs and of the positive
+ * ones. */
+#ifndef KERNELS_COST_COST_ATTENTION_H
+#define KERNELS_COST_COST_ATTENTION_H
+
+#include "kernels/cost/cost_rates.h"
+
+enum { ATTENTION_COLUMNS = 64 /* that one weight of a cell serves at most */ };
+
+/* Tiles are of bf16 alone. */
+struct cost_model cost_attention(const struct cost_model *model, int64_t heads);
+
+#endif

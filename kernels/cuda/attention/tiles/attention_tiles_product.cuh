@@ -1,0 +1,105 @@
+/* What the kernels of attention in tiles are given, and what a block of theirs shares. */
+#ifndef KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_PRODUCT_CUH
+#define KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_PRODUCT_CUH
+
+#include "kernels/cuda/attention/tiles/attention_terms_of_tiles.cuh"
+#include "kernels/cuda/layout/tiles_window.cuh"
+
+struct attention_product {
+  const struct window_piece *piece;
+  const int32_t *start; /* [windows + 1] places of each window's pieces */
+  int32_t windows;
+  const int32_t *segment;
+  const uint32_t *bits;
+  const int32_t *row; /* [rows] of the compressed ones; NULL: row i */
+  int32_t rows;
+  const float *mine; /* [rows, mine_stride] */
+  int64_t mine_stride;
+  int32_t heads, each, width;
+  int32_t x_cols; /* width, or `each`: the same columns for all heads */
+  const bf16 *x;
+  int64_t x_stride;
+  const float *terms, *lowest;
+  float factor;
+  float *sums;
+  int64_t stride;
+};
+
+/* A block has COLUMNS columns of the result, N of them a product of tensor cores: a chunk, of one head. */
+template <bool FORWARD_, int N_> struct attention_tile {
+  static constexpr bool FORWARD = FORWARD_;
+  static constexpr int N = N_, COLUMNS = 64, CHUNKS = COLUMNS / N, STEPS = TILE_COLS / TERMS;
+  static constexpr int STAGES = 4, AHEAD = 2,
+                       BLOCKS = 2; /* AHEAD: tiles that are fetched before their turn */
+  static constexpr int FLOATS = tile_terms<FORWARD>::FLOATS;
+  static constexpr uint32_t BOX_BYTES = TILE_COLS * N * 2, TERM_BYTES = FLOATS * 4;
+  /* Of a stage: boxes, then terms, then the tile's bits. */
+  static constexpr uint32_t TERMS_AT = CHUNKS * BOX_BYTES, BITS = TERMS_AT + CHUNKS * TERM_BYTES;
+  static constexpr uint32_t FILL_BYTES = BITS + TILE_WORDS * 4;
+  static constexpr uint32_t STAGE_BYTES = (FILL_BYTES + TMA_ALIGNMENT - 1) / TMA_ALIGNMENT * TMA_ALIGNMENT;
+  static_assert(AHEAD + 2 <= STAGES, "a stage is filled anew two tiles after its own");
+};
+
+/* A row whose weights add up to less, though it has arcs, was summed relative to too high a score. Above that
+ * at most 8192 weights of less than 2^-126 were lost: 2^-33 of the sum. */
+constexpr float LEAST_ALL = 0x1p-80f;
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+template <class S> struct attention_block {
+  ring<S> ring;
+  struct feeder feeder;
+  struct {
+    int32_t head, x_col; /* of its first column */
+    bool there, first;   /* its columns are of the result; it is its head's first chunk */
+    float lowest;        /* forward: of the terms of the piece's columns */
+  } chunk[S::CHUNKS];
+  float2 row[S::CHUNKS][TILE_ROWS]; /* its term and, forward, minus its base in units of log 2 */
+  float all[S::CHUNKS][TILE_ROWS];  /* forward */
+  uint32_t seen[TILE_WORDS];        /* bits of all tiles */
+  bool again[TILE_ROWS];            /* rows that are summed again */
+};
+
+/* The window of the sums at that place. */
+static __device__ __forceinline__ int32_t window_of(const struct attention_product &op, int32_t place) {
+  int32_t low = 0, high = op.windows; /* start[low] <= place < start[high] */
+  while (high - low > 1) {
+    const int32_t middle = (low + high) / 2;
+    if (__ldg(op.start + middle) <= place)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The kept term of row r of the window for that head; behind the last row 0. */
+static __device__ __forceinline__ float row_term(const struct attention_product &op, int32_t window, int r,
+                                                 int32_t head) {
+  const int32_t i = window * TILE_ROWS + r;
+  if (i >= op.rows) return 0;
+  const int32_t row = op.row ? __ldg(op.row + i) : i;
+  return kept_term(__ldg(op.mine + row * op.mine_stride + head));
+}
+
+static __device__ __forceinline__ float *sums_of_row(const struct attention_product &op, int32_t place,
+                                                     int r) {
+  return op.sums + ((int64_t)place * TILE_ROWS + r) * op.stride;
+}
+
+static __device__ __forceinline__ int32_t kept_columns(const struct attention_product &op) {
+  return (int32_t)partial_columns(op.width);
+}
+
+/* Three numbers of a row and head behind its sums, as write_piece leaves them. */
+static __device__ __forceinline__ void write_numbers(const struct attention_product &op, float *row,
+                                                     int32_t head, float max, float all, float some) {
+  float *to = row + 2 * kept_columns(op) + head;
+  to[0] = max;
+  to[op.heads] = all;
+  to[2 * op.heads] = some;
+}
+
+#endif
+
+#endif

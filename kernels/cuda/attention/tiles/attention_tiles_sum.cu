@@ -1,0 +1,88 @@
+/* Attention's tiles: the terms of columns are laid out as tiles read them, then a block sums a piece of a
+ * window for 64 columns. */
+#include "kernels/cuda/attention/tiles/attention_tiles_window.cuh"
+
+template <class S>
+static __global__ void __launch_bounds__(BLOCK, S::BLOCKS)
+    attention_tiles_kernel(const __grid_constant__ CUtensorMap x,
+                           const __grid_constant__ struct attention_product op) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  attend_window<S>(x, op);
+#endif
+}
+
+static int64_t segments_of(const struct layout *a) {
+  return (a->csr->cols + TILE_COLS - 1) / TILE_COLS;
+}
+
+/* Of the lowest terms, where the next array may begin at 16 bytes. */
+static int64_t lowest_of(const struct layout *a, int64_t heads) {
+  return (segments_of(a) * heads + 3) / 4 * 4;
+}
+
+int64_t cuda_attention_tiles_terms(const struct layout *a, int64_t heads) {
+  return segments_of(a) * heads * tile_terms<false>::FLOATS + lowest_of(a, heads);
+}
+
+template <bool FORWARD>
+static int lay_out_terms(struct kernels *k, const struct attention_tiles *op, struct attention_product *to) {
+  float *lowest = op->terms, *terms = op->terms + lowest_of(op->a, op->heads);
+  const struct column_terms of = {(const float *)op->stats.data,
+                                  op->stats.stride,
+                                  (int32_t)op->a->csr->cols,
+                                  (int32_t)op->heads,
+                                  terms,
+                                  lowest};
+  column_terms_kernel<FORWARD><<<(unsigned)segments_of(op->a), BLOCK, 0, cuda_stream(k)>>>(of);
+  TRY_LAUNCH();
+  to->terms = terms;
+  to->lowest = lowest;
+  return OK;
+}
+
+template <bool FORWARD, int N>
+static int sum(struct kernels *k, const struct attention_tiles *op, const struct attention_product *product) {
+  typedef attention_tile<FORWARD, N> S;
+  constexpr int bytes = S::STAGES * S::STAGE_BYTES;
+  CUtensorMap map;
+  TRY(cuda_tma_map_columns(op->x, TILE_COLS, N, &map));
+  TRY_CUDA(
+      cudaFuncSetAttribute(attention_tiles_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  const dim3 grid((unsigned)cuda_layout(op->a)->tiles.pieces, blocks_of(op->width, S::COLUMNS));
+  attention_tiles_kernel<S><<<grid, BLOCK, bytes, cuda_stream(k)>>>(map, *product);
+  TRY_LAUNCH();
+  return OK;
+}
+
+/* Widest products of one head. */
+template <bool FORWARD>
+static int run(struct kernels *k, const struct attention_tiles *op, struct attention_product *product) {
+  TRY(lay_out_terms<FORWARD>(k, op, product));
+  if (op->heads == 1 || product->each % 64 == 0) return sum<FORWARD, 64>(k, op, product);
+  return product->each % 32 == 0 ? sum<FORWARD, 32>(k, op, product) : sum<FORWARD, 16>(k, op, product);
+}
+
+int cuda_attention_tiles(struct kernels *k, const struct attention_tiles *op) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  struct attention_product product = {};
+  if (a->tiles.pieces == 0) return OK;
+  product.piece = a->tiles.piece;
+  product.start = a->tiles.start;
+  product.windows = (int32_t)((a->base.csr->rows + TILE_ROWS - 1) / TILE_ROWS);
+  product.segment = a->tiles.segment;
+  product.bits = a->tiles.bits;
+  product.row = a->row;
+  product.rows = (int32_t)a->base.csr->rows;
+  product.mine = (const float *)op->mine.data;
+  product.mine_stride = op->mine.stride;
+  product.heads = (int32_t)op->heads;
+  product.each = (int32_t)(op->width / op->heads);
+  product.width = (int32_t)op->width;
+  product.x_cols = (int32_t)op->x.cols;
+  product.x = (const bf16 *)op->x.data;
+  product.x_stride = op->x.stride;
+  product.factor = op->factor;
+  product.sums = op->sums;
+  product.stride = op->stride;
+  return op->backward ? run<false>(k, op, &product) : run<true>(k, op, &product);
+}
