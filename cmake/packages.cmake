@@ -26,6 +26,8 @@ pkg_check_modules(PARQUET QUIET IMPORTED_TARGET parquet-glib)
 add_library(packages INTERFACE)
 target_include_directories(packages SYSTEM INTERFACE
   ${HDF5_INCLUDE_DIRS} ${METIS_INCLUDE_DIR} ${TOMLPLUSPLUS_INCLUDE_DIR} ${CBLAS_INCLUDE_DIR})
+# HDF5 2.2 keeps the calls of 1.10 under this name.
+target_compile_definitions(packages INTERFACE H5_USE_110_API)
 target_link_libraries(packages INTERFACE
   MPI::MPI_C OpenMP::OpenMP_C Threads::Threads ZLIB::ZLIB PkgConfig::LIBZIP
   ${HDF5_C_LIBRARIES} ${METIS_LIBRARY} ${OPENBLAS_LIBRARY} m)
