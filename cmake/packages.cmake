@@ -20,8 +20,8 @@ find_library(SCOTCH_LIBRARY scotch)
 # Optional: gzip files are decompressed twice as fast as by zlib (docs/decisions/059).
 find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
 find_library(ISAL_LIBRARY isal)
-# Optional: tables of Parquet, by the GLib library of Apache Arrow, which Debian lacks and Apache's repository has.
-pkg_check_modules(PARQUET QUIET IMPORTED_TARGET parquet-glib)
+# Optional: tables of Parquet, by Apache Arrow's C++ library.
+pkg_check_modules(PARQUET QUIET parquet>=12)
 
 add_library(packages INTERFACE)
 target_include_directories(packages SYSTEM INTERFACE
@@ -41,8 +41,10 @@ if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
   target_link_libraries(packages INTERFACE ${ISAL_LIBRARY})
   target_compile_definitions(packages INTERFACE GNNTRAIN_HAVE_ISAL)
 endif()
-if(PARQUET_FOUND)
-  target_link_libraries(packages INTERFACE PkgConfig::PARQUET)
+if(PARQUET_FOUND) # loaded by programs that read such tables alone: it is large
+  set(CMAKE_CXX_LINK_LIBRARY_USING_needed "LINKER:--push-state,--as-needed" "<LINK_ITEM>" "LINKER:--pop-state")
+  set(CMAKE_CXX_LINK_LIBRARY_USING_needed_SUPPORTED TRUE)
+  target_link_libraries(packages INTERFACE "$<LINK_LIBRARY:needed,${PARQUET_LINK_LIBRARIES}>")
   target_compile_definitions(packages INTERFACE GNNTRAIN_HAVE_PARQUET)
 endif()
 
