@@ -1,6 +1,5 @@
 /* The disk fails under an HDF5 file, at every call in turn: one sentence, the former file in place, nothing
  * left beside it, and the process goes on with HDF5 as if nothing had been. */
-#undef _FILE_OFFSET_BITS /* HDF5 may set it, and pread would be pread64 by another name */
 #include "tests/check.h"
 
 #include <dirent.h>
