@@ -8,20 +8,19 @@
 
 #include "runtime/base/base.h"
 
-enum { FORMAT = 8, REASON = 256 };
+enum { REASON = 256, VIEW = 16, VIEW_TEXT = 12 }; /* bytes of a view, of a text in it */
 
 struct column {
-  char format[FORMAT];     /* "": one that is not read */
-  char dictionary[FORMAT]; /* of the values that indices point to; "": the column has values itself */
+  char format;     /* as letter_of has it; 0: a column that is not read */
+  char dictionary; /* of the values that indices point to; 0: the column has values itself */
 };
 
 struct arrow_rows {
-  struct arrow_source source;
   const char *path;
-  struct ArrowArrayStream *stream; /* NULL: none is open */
-  struct ArrowArray array;         /* rows of it, from `row` on not yet given out; release NULL: none */
+  struct ArrowArrayStream stream;
+  struct ArrowArray array; /* rows of it, from `row` on not yet given out; release NULL: none */
   int64_t row;
-  struct column *column; /* [columns]; those of the first stream */
+  struct column *column; /* [columns]; NULL: the schema has not been read */
   int64_t columns;
   char *text; /* [size]: [at, end) is not yet given out */
   int64_t size, at, end;
@@ -29,13 +28,13 @@ struct arrow_rows {
   char reason[REASON];
 };
 
-struct arrow_rows *arrow_rows_open(struct arrow_source source, const char *path) {
+struct arrow_rows *arrow_rows_open(struct ArrowArrayStream *stream, const char *path) {
   struct arrow_rows *rows = calloc(1, sizeof *rows);
   if (!rows) {
-    source.close(source.context);
+    stream->release(stream);
     return NULL;
   }
-  rows->source = source;
+  rows->stream = *stream;
   rows->path = path;
   return rows;
 }
@@ -45,17 +44,11 @@ static void drop_array(struct arrow_rows *rows) {
   rows->array.release = NULL;
 }
 
-static void drop_stream(struct arrow_rows *rows) {
-  drop_array(rows);
-  if (rows->stream && rows->stream->release) rows->stream->release(rows->stream);
-  rows->stream = NULL;
-}
-
 void arrow_rows_close(void *context) {
   struct arrow_rows *rows = context;
   if (!rows) return;
-  drop_stream(rows);
-  rows->source.close(rows->source.context);
+  drop_array(rows);
+  rows->stream.release(&rows->stream);
   free_all(rows->column, rows->text);
   free(rows);
 }
@@ -68,8 +61,7 @@ static int fail(struct arrow_rows *rows, const char *what, const char **reason) 
 
 /* What a call of the stream has brought: 0, or an error that it may describe. */
 static int check_call(struct arrow_rows *rows, int error, const char **reason) {
-  const char *text = error && rows->stream->get_last_error ? rows->stream->get_last_error(rows->stream)
-                                                           : NULL;
+  const char *text = error ? rows->stream.get_last_error(&rows->stream) : NULL;
   return error ? fail(rows, text ? text : strerror(error), reason) : 0;
 }
 
@@ -158,15 +150,26 @@ static int64_t integer_at(char format, const void *values, int64_t i) {
   }
 }
 
+/* A text by its view: its length, then the text or, of a longer one, its begin, its buffer and its place
+ * there. */
+static void put_viewed(struct arrow_rows *rows, const struct ArrowArray *array, int64_t i) {
+  const char *view = (const char *)array->buffers[1] + VIEW * i;
+  int32_t number[4];
+  memcpy(number, view, sizeof number);
+  const int is_inside = number[0] <= VIEW_TEXT;
+  put_text(rows, is_inside ? view + 4 : (const char *)array->buffers[2 + number[2]] + number[3], number[0]);
+}
+
 static void put_value(struct arrow_rows *rows, char format, const struct ArrowArray *array, int64_t i) {
   const void *values = array->buffers[1];
   if (array->buffers[0] && !bit_of(array->buffers[0], i)) return;
   if (strchr("cCsSiIl", format)) put_integer(rows, integer_at(format, values, i));
   if (format == 'L') put_natural(rows, ((const uint64_t *)values)[i], 0);
   if (format == 'b') put_integer(rows, bit_of(values, i));
-  if (format == 'e') put_real(rows, half_value(((const uint16_t *)values)[i]), 5);
+  if (format == 'e') put_real(rows, half_value(((const uint16_t *)values)[i]), 9);
   if (format == 'f') put_real(rows, (double)((const float *)values)[i], 9);
   if (format == 'g') put_real(rows, ((const double *)values)[i], 17);
+  if (format == 'v') put_viewed(rows, array, i);
   if (format != 'u' && format != 'U') return;
   const int64_t from = integer_at(format == 'u' ? 'i' : 'l', values, i),
                 to = integer_at(format == 'u' ? 'i' : 'l', values, i + 1);
@@ -177,14 +180,14 @@ static void put_value(struct arrow_rows *rows, char format, const struct ArrowAr
 static void put_field(struct arrow_rows *rows, const struct column *column, const struct ArrowArray *array,
                       int64_t row) {
   int64_t i = array->offset + row;
-  if (!*column->format) return;
-  if (!*column->dictionary) {
-    put_value(rows, *column->format, array, i);
+  if (!column->format) return;
+  if (!column->dictionary) {
+    put_value(rows, column->format, array, i);
     return;
   }
   if (array->buffers[0] && !bit_of(array->buffers[0], i)) return;
-  i = integer_at(*column->format, array->buffers[1], i);
-  put_value(rows, *column->dictionary, array->dictionary, array->dictionary->offset + i);
+  i = integer_at(column->format, array->buffers[1], i);
+  put_value(rows, column->dictionary, array->dictionary, array->dictionary->offset + i);
 }
 
 /* A line that is empty is none: a table of one column has quotes where a value is missing. */
@@ -199,18 +202,18 @@ static void put_row(struct arrow_rows *rows) {
   put_bytes(rows, "\n", 1);
 }
 
-static int is_read(const char *format, const char *formats) {
-  return format[0] && !format[1] && strchr(formats, format[0]);
+/* The letter of a format that is one of those, where "v" is texts by views; 0: it is another one. */
+static char letter_of(const char *format, const char *formats) {
+  if (strcmp(format, "vu") == 0) format = "v";
+  return format[0] && !format[1] && strchr(formats, format[0]) ? *format : 0;
 }
 
 static void take_column(struct arrow_rows *rows, const struct ArrowSchema *schema, struct column *column) {
   const struct ArrowSchema *values = schema->dictionary ? schema->dictionary : schema;
-  if (is_read(values->format, "cCsSiIlLbefguU") &&
-      (!schema->dictionary || is_read(schema->format, "cCsSiIlL"))) {
-    column->format[0] = *schema->format;
-    if (schema->dictionary) column->dictionary[0] = *values->format;
-    return;
-  }
+  const char letter = letter_of(values->format, "cCsSiIlLbefguUv");
+  column->format = schema->dictionary && letter ? letter_of(schema->format, "cCsSiIlL") : letter;
+  column->dictionary = schema->dictionary ? letter : 0;
+  if (column->format) return;
   log_info("%s: column \"%s\" is passed over: its values are neither numbers nor texts (Arrow's type %s)",
            rows->path, schema->name ? schema->name : "", values->format);
 }
@@ -226,8 +229,6 @@ static void put_head(struct arrow_rows *rows, const struct ArrowSchema *schema) 
 
 static int take_schema(struct arrow_rows *rows, const struct ArrowSchema *schema, const char **reason) {
   if (strcmp(schema->format, "+s") != 0) return fail(rows, "what Arrow gives is no table", reason);
-  if (rows->column)
-    return schema->n_children == rows->columns ? 0 : fail(rows, "its parts have other columns", reason);
   rows->columns = schema->n_children;
   rows->column = calloc((size_t)rows->columns + 1, sizeof *rows->column);
   if (!rows->column) return fail(rows, strerror(ENOMEM), reason);
@@ -236,25 +237,21 @@ static int take_schema(struct arrow_rows *rows, const struct ArrowSchema *schema
   return 0;
 }
 
-/* 1: a stream is open; 0: there is none left; -1. */
-static int open_stream(struct arrow_rows *rows, const char **reason) {
+static int read_schema(struct arrow_rows *rows, const char **reason) {
   struct ArrowSchema schema = {0};
-  int code = rows->source.next(rows->source.context, &rows->stream, reason);
-  if (code <= 0) return code < 0 ? fail(rows, *reason, reason) : 0;
-  code = check_call(rows, rows->stream->get_schema(rows->stream, &schema), reason);
+  int code = check_call(rows, rows->stream.get_schema(&rows->stream, &schema), reason);
   if (code == 0) code = take_schema(rows, &schema, reason);
   if (schema.release) schema.release(&schema);
-  return code < 0 ? -1 : 1;
+  return code;
 }
 
 /* 1: there are rows, or there may be after another call; 0: there are none left; -1. */
 static int next_array(struct arrow_rows *rows, const char **reason) {
+  if (!rows->column) return read_schema(rows, reason) < 0 ? -1 : 1;
   drop_array(rows);
-  if (!rows->stream) return open_stream(rows, reason);
-  if (check_call(rows, rows->stream->get_next(rows->stream, &rows->array), reason) < 0) return -1;
+  if (check_call(rows, rows->stream.get_next(&rows->stream, &rows->array), reason) < 0) return -1;
   rows->row = 0;
-  if (!rows->array.release) drop_stream(rows);
-  return 1;
+  return rows->array.release != NULL;
 }
 
 /* Text of `size` bytes or of what there is. */

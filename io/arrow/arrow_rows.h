@@ -11,23 +11,15 @@
 
 struct arrow_rows;
 
-/* Where streams of one table come from, one behind the other and all of the same columns. */
-struct arrow_source {
-  void *context;
-  /* 1: *stream is the next one, which the caller releases before the next call; 0: there is none; -1: *reason
-   * says why. */
-  int (*next)(void *context, struct ArrowArrayStream **stream, const char **reason);
-  void (*close)(void *context);
-};
-
-/* NULL: memory is short; then the source is closed. `path` is for messages, and borrowed. */
-struct arrow_rows *arrow_rows_open(struct arrow_source source, const char *path);
+/* Takes the stream over, whose struct is the caller's again afterwards. NULL: memory is short; then the
+ * stream is released. `path` is for messages, and borrowed. */
+struct arrow_rows *arrow_rows_open(struct ArrowArrayStream *stream, const char *path);
 
 /* context: the rows. As gzip_read: the next `size` bytes, fewer only at the end; 0: there are none. -1:
  * *reason says why. */
 int64_t arrow_rows_read(void *context, char *to, int64_t size, const char **reason);
 
-/* Closes the source, too. */
+/* Releases the stream, too. */
 void arrow_rows_close(void *context);
 
 #endif

@@ -1,5 +1,5 @@
-/* parquet: tables of Parquet as text (arrow_rows), by Arrow's GLib library where the program was built with
- * it. Its row groups are read one after the other. */
+/* parquet: tables of Parquet as text (arrow_rows), where the program was built with what reads them
+ * (parquet_stream). */
 #ifndef IO_ARROW_PARQUET_H
 #define IO_ARROW_PARQUET_H
 

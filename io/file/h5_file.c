@@ -34,8 +34,8 @@ static int begin(struct h5 *h5, const char *path) {
 
 /* Whether the bytes that begin an HDF5 file are where they may be: ahead, or behind a user's block. */
 static int has_signature(struct h5 *h5) {
-  static const char signature[8] = "\x89HDF\r\n\x1a\n";
-  char found[sizeof signature];
+  static const char signature[] = "\x89HDF\r\n\x1a\n";
+  char found[sizeof signature - 1];
   for (off_t at = 0;; at = at ? 2 * at : 512) {
     ssize_t size = pread(h5->disk->descriptor, found, sizeof found, at);
     if (size < 0) h5->disk->error = errno;

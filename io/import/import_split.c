@@ -194,14 +194,15 @@ int split_rule_parse(struct split_rule *rule, const char *text) {
       text[strspn(text, "0123456789.,")] == '\0')
     FAIL(BAD_INPUT, "--split %s: did you mean random:%s?", text, text);
   if (rule->kind == SPLIT_FILE) return OK;
-  char *end = strchr(text, ':');
+  const char *number = strchr(text, ':') + 1;
   int good = 1;
   for (int i = 0; i < 2; i++) {
-    const char *number = end + 1;
+    char *end;
     double value = strtod(number, &end);
     good = good && end != number && value >= 0 && *end == (i == 0 ? ',' : '\0');
     if (!good) break;
     *(i == 0 ? &rule->train : &rule->val) = value;
+    number = end + 1;
   }
   double limit = rule->kind == SPLIT_RANDOM ? 1 : INT32_MAX;
   good = good && rule->train + rule->val <= limit + 1e-9;

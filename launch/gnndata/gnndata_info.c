@@ -127,7 +127,7 @@ static void print_degrees(const struct dataset *d, const struct sizes *g) {
 }
 
 static int show_graph(struct dataset *d) {
-  struct sizes sizes;
+  struct sizes sizes = {0};
   if (!d->has_graph) return OK;
   printf("arcs         %" PRId64 ", %s%s\n", d->edges,
          d->directed ? "directed" : "symmetric (each edge both ways)", d->weighted ? ", weighted" : "");
@@ -137,7 +137,7 @@ static int show_graph(struct dataset *d) {
 }
 
 static int show_hypergraph(struct dataset *d) {
-  struct sizes sizes;
+  struct sizes sizes = {0};
   if (d->hyperedges == 0) return OK;
   TRY(count_rows(d, HYPER_ROWS, &sizes));
   printf("hyperedges   %" PRId64 ", %" PRId64 " incidences, %" PRId64 " of one vertex\n", d->hyperedges,

@@ -60,6 +60,7 @@ wanted = {re.split("[@ ]", words[0])[0] for words, _ in said["depends_on"]}
 cmake = (source / "cmake/packages.cmake").read_text() + (source / "cmake/devices.cmake").read_text()
 for name, mark in {"mpi": "MPI REQUIRED", "hdf5": "HDF5 REQUIRED", "metis": "METIS_LIBRARY", "openblas": "OPENBLAS_LIBRARY", "libzip": "libzip",
                    "tomlplusplus": "TOMLPLUSPLUS", "zlib-api": "ZLIB REQUIRED", "isa-l": "ISAL_LIBRARY", "scotch": "SCOTCH_LIBRARY",
+                   "arrow": "PARQUET QUIET parquet>=12",
                    "nccl": "nccl"}.items():
     assert mark in cmake and name in wanted, name
 env = types.SimpleNamespace(prepend_path=lambda *words: said.setdefault("path", words))

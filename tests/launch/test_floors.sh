@@ -73,7 +73,9 @@ violations() {
     place["cuda.h"] = place["cublas_v2.h"] = place["cublasLt.h"] = place["cusparse.h"] = "^kernels/cuda/"
     place["cblas.h"] = "^kernels/cpu/gemm/gemm\\.c$"
     place["zlib.h"] = place["isa-l/igzip_lib.h"] = "^io/file/gzip\\.c$"
-    place["parquet-glib/parquet-glib.h"] = "^io/arrow/parquet\\.c$"
+    place["arrow/c/bridge.h"] = place["arrow/record_batch.h"] = "^io/arrow/parquet_stream\\.cpp$"
+    place["arrow/util/config.h"] = place["parquet/arrow/reader.h"] = "^io/arrow/parquet_stream\\.cpp$"
+    place["parquet/properties.h"] = "^io/arrow/parquet_stream\\.cpp$"
     place["zip.h"] = "^io/file/(npz|named_arrays)\\.c$"
     place["cub/device/device_radix_sort.cuh"] = place["cub/device/device_select.cuh"] = "^kernels/cuda/"
     place["cub/block/block_scan.cuh"] = "^kernels/cuda/"
@@ -193,6 +195,7 @@ plant models/core/planted.c '#include <cblas.h>'
 plant io/file/planted.c '#include <zlib.h>'
 plant launch/gnndata/gnndata.c '#include <zip.h>'
 plant launch/gnndata/gnndata.c '#include <glib.h>'
+plant io/arrow/parquet.c '#include <parquet/arrow/reader.h>'
 plant io/file/planted.c '#include PLANTED'
 plant io/synth/planted.c "$(yes '/* a line */' | head -401)"
 touch "$copy"/runtime/config/planted_{1..25}.h

@@ -163,17 +163,33 @@ static void put_text(struct ArrowArray *array, char format, int64_t i, int64_t *
   put_integer(format == 'u' ? 'i' : 'l', (void *)(uintptr_t)array->buffers[1], i + 1, (long long)*used);
 }
 
+/* Short texts stand in their view, others in the one buffer, behind what is no text of theirs. */
+static void put_view(struct ArrowArray *array, int64_t i, int64_t *used, const char *cell) {
+  const int32_t length = (int32_t)strlen(cell), place[2] = {0, (int32_t)*used + 1};
+  char *view = (char *)(uintptr_t)array->buffers[1] + 16 * i;
+  memcpy(view, &length, 4);
+  memcpy(view + 4, cell, (size_t)(length <= 12 ? length : 4));
+  if (length <= 12) return;
+  char *bytes = realloc((void *)(uintptr_t)array->buffers[2], (size_t)(*used + 1 + length));
+  memcpy(bytes + *used + 1, cell, (size_t)length);
+  *used += 1 + length;
+  array->buffers[2] = bytes;
+  memcpy(view + 8, place, sizeof place);
+}
+
 static void fill_values(struct ArrowArray *array, const struct made *made, int64_t c, char format) {
   char cell[FIELD];
   int64_t used = 0;
   uint8_t *there = buffer(array, 0, array->offset + array->length);
-  void *values = buffer(array, 1, 8 * (array->offset + array->length + 1));
+  void *values = buffer(array, 1, 16 * (array->offset + array->length + 1));
   for (int64_t i = 0; i < array->offset + array->length; i++) {
     const int is_row = i >= array->offset;
     field(made, is_row ? 1 + made->row + i - array->offset : 0, c, cell);
     const int is_there = strcmp(cell, "NULL") != 0;
     there[i / 8] |= (uint8_t)(is_there << (i % 8));
-    if (strchr("uU", format))
+    if (format == 'v')
+      put_view(array, i, &used, is_there ? cell : "");
+    else if (strchr("uU", format))
       put_text(array, format, i, &used, is_there ? cell : "");
     else if (is_row && is_there)
       put_number(format, values, i, cell);
@@ -210,7 +226,11 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
     struct ArrowArray *column = out->children[c] = calloc(1, sizeof *column);
     field(made, 0, c, text);
     cut(text, &format, &dictionary);
-    make_array(column, rows, c % 2 ? AHEAD : 0, strchr("uU", *format) ? 3 : 2, made->living);
+    make_array(column, rows, c % 2 ? AHEAD : 0,
+               *format == 'v'          ? 4
+               : strchr("uU", *format) ? 3
+                                       : 2,
+               made->living);
     if (dictionary)
       fill_indices(column, made, c, *format, *dictionary);
     else

@@ -272,7 +272,7 @@ static void build_many(int weighted, int undirected, int64_t limit) {
   draw_many(&edges, listed);
   assert_ok(edges_build(&edges, &graph, &id));
   assert_int_equal(edges.list.spill.filled > 0, limit > 0);
-  if (limit) assert_in_range(edges.list.spill.held, 0, limit);
+  if (limit) assert_int_in_range(edges.list.spill.held, 0, limit);
   assert_is_merged(&graph, listed, undirected);
   assert_int_equal(edges.directed, !undirected);
   free(listed);

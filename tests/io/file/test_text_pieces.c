@@ -76,7 +76,7 @@ TEST(every_line_comes_once_with_its_number) {
   for (int64_t header = 0; header < 3; header++) {
     assert_ok(read_all("plain", &seen, header));
     assert_int_equal(seen.lines, LINES);
-    assert_in_range(seen.blocks, 2, 20);
+    assert_int_in_range(seen.blocks, 2, 20);
     assert_true(seen.pieces > seen.blocks);
   }
   assert_ok(read_all("packed.gz", &seen, 1));

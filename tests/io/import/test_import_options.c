@@ -121,7 +121,7 @@ TEST(labels_come_from_npy_and_chance) {
   import_free(&import);
   assert_ok(import_ring(&import, NULL, "random:4", NULL));
   assert_int_equal(import.source.classes, 4);
-  for (int v = 0; v < NODES; v++) assert_in_range(import.source.label[v], 0, 3);
+  for (int v = 0; v < NODES; v++) assert_int_in_range(import.source.label[v], 0, 3);
   import_free(&import);
 }
 

@@ -70,7 +70,7 @@ static void assert_simple_graph(const struct made *made) {
   assert_int_equal(s->start[0], 0);
   for (int32_t v = 0; v < s->nodes; v++) {
     for (int64_t i = s->start[v]; i < s->start[v + 1]; i++) {
-      assert_in_range(s->col[i], 0, s->nodes - 1);
+      assert_int_in_range(s->col[i], 0, s->nodes - 1);
       assert_int_not_equal(s->col[i], v);
       if (i > s->start[v]) assert_true(s->col[i - 1] < s->col[i]);
       assert_true(has_arc(s, s->col[i], v));
@@ -147,8 +147,8 @@ TEST(weights_make_degrees_uneven) {
   struct made even = make(&synth);
   synth.power = 0.45;
   struct made uneven = make(&synth);
-  assert_in_range(largest_degree(&even), 10, 35);    /* Poisson of mean 10 */
-  assert_in_range(largest_degree(&uneven), 70, 400); /* the largest weight is 22, the mean one 1.8 */
+  assert_int_in_range(largest_degree(&even), 10, 35);    /* Poisson of mean 10 */
+  assert_int_in_range(largest_degree(&uneven), 70, 400); /* the largest weight is 22, the mean one 1.8 */
   unmake(&even);
   unmake(&uneven);
 }
@@ -338,7 +338,7 @@ TEST(community_sizes_follow_the_power_law) {
     int64_t small = 0;
     for (int64_t i = 0; i + 1 < c.count; i++) {
       int64_t size = c.start[i + 1] - c.start[i];
-      assert_in_range(size, 10, 1000);
+      assert_int_in_range(size, 10, 1000);
       small += size < 50;
     }
     double e = 1 - powers[p];

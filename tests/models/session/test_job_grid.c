@@ -38,7 +38,7 @@ TEST(ranks_take_what_the_model_says) {
   assert_int_equal(work.sums, 2);
   assert_int_equal(work.width, 96);
   assert_int_equal(work.topmost, 24);
-  if (size > 1) assert_in_range((int64_t)(100 * work.halo), 90 * (size - 1), 100 * (size - 1));
+  if (size > 1) assert_int_in_range((int64_t)(100 * work.halo), 90 * (size - 1), 100 * (size - 1));
   const struct grid_machine slow = machine_with(1e-6), fast = machine_with(1e-15);
   const struct grid least = grid_cost_least(&work, &slow, size, &second);
   assert_int_equal(chosen(&slow).cols, least.cols);

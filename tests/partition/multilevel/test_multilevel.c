@@ -75,7 +75,7 @@ static int64_t *lengths_of(const struct csr *m) {
 static double balance_of(const int64_t *weight, int64_t nodes, int parts, const int32_t *part) {
   int64_t load[64] = {0}, most = 0, sum = 0;
   for (int64_t v = 0; v < nodes; v++) {
-    assert_in_range(part[v], 0, parts - 1);
+    assert_int_in_range(part[v], 0, parts - 1);
     load[part[v]] += weight ? weight[v] : 1;
     sum += weight ? weight[v] : 1;
   }

@@ -375,7 +375,7 @@ TEST_ALSO_IN_BLOCKS(shards_know_their_bytes, 1024) {
   struct random_graph g = {.nodes = 77, .density = .1, .task = TASK_MULTICLASS, .seed = 5};
   open_scene(&s, g, PARTITION_BLOCK, ORDER_GIVEN, LOOPS_APART);
   int64_t least = s.shard.own * (RANDOM_FEATURES * 4 + 4) + 4 * s.shard.in.own_part.nnz;
-  assert_in_range(shard_bytes(&s.shard), least, 3 * least + 4096);
+  assert_int_in_range(shard_bytes(&s.shard), least, 3 * least + 4096);
   close_scene(&s);
 }
 

@@ -27,7 +27,7 @@ static void bind(int first, int count) {
 /* The fair share of processors, or less where a container grants less. */
 static void check_share(int threads, int share, const char *text) {
   if (strstr(text, "the container may use"))
-    assert_in_range(threads, 1, share);
+    assert_int_in_range(threads, 1, share);
   else
     assert_int_equal(threads, share);
 }

@@ -14,6 +14,7 @@ class Gnntrain(CMakePackage, CudaPackage):
 
     variant("scotch", default=False, description="Partitions by PT-Scotch as well, a yardstick")
     variant("isal", default=True, description="Read gzip files twice as fast, by ISA-L")
+    variant("parquet", default=False, description="Read tables of Parquet, by Apache Arrow")
     variant("python", default=True, description="numpy and h5py for the Python package and launch/compare")
 
     depends_on("c", type="build")
@@ -29,6 +30,7 @@ class Gnntrain(CMakePackage, CudaPackage):
     depends_on("libzip")
     depends_on("zlib-api")
     depends_on("isa-l", when="+isal")
+    depends_on("arrow@12: +parquet", when="+parquet")
     depends_on("scotch@7: +mpi ~metis", when="+scotch")
     depends_on("cuda@12:", when="+cuda")
     depends_on("nccl@2.18:", when="+cuda")
