@@ -123,6 +123,7 @@ int job_levels_order(const struct job_levels *job, struct comm *comm, struct dir
 
 int job_levels_order_all(const struct job_levels *job, struct partition *partition) {
   if (job->levels.count == 0) return OK;
+  TRY(partition_want_order(partition));
   return levels_order(&job->levels, partition->parts, partition->offset, partition->order);
 }
 

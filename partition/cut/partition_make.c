@@ -168,8 +168,7 @@ static int is_trivial(const struct making *making) {
 static int make(struct making *making) {
   struct partition *partition = making->partition;
   if (is_trivial(making)) {
-    partition_count(partition);
-    for (int64_t v = 0; v < partition->nodes; v++) partition->order[v] = v;
+    partition->offset[1] = partition->nodes;
     partition->nnz[0] = making->key->edges;
     return OK;
   }
@@ -210,6 +209,7 @@ static int look_for_kept(void *context) {
     making->decided = DECIDED_NOTHING;
     partition_free(making->partition);
   }
+  if (is_trivial(making)) return partition_init_parts(making->partition, key->parts, key->nodes);
   TRY(partition_init(making->partition, key->parts, key->nodes));
   if (is_cut(making) && !making->vertices && partition_cache_read_owners(key, making->partition))
     making->decided = DECIDED_OWNERS;

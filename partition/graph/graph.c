@@ -91,6 +91,7 @@ int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct grap
     TRY(read_starts(dataset, graph));
   }
   int64_t base = graph->start[0];
+#pragma omp parallel for schedule(static)
   for (int64_t row = 0; row <= rows; row++) graph->start[row] -= base;
   graph->edges = graph->start[rows];
   TRY(memory_arrays("edges of the graph", ROOM(&graph->col, graph->edges)));
@@ -107,32 +108,44 @@ uint32_t graph_weight_bits(const struct graph *graph, int64_t e) {
 }
 
 /* Several edges at once where none has a weight. */
-static uint64_t hash_row(const struct graph *graph, int64_t row, int reversed) {
+static uint64_t hash_row(const struct graph *graph, int64_t row) {
   const int64_t v = graph->first + row, first = graph->start[row], end = graph->start[row + 1];
   uint64_t sum = 0;
-  for (int64_t e = first; graph->weight && e < end; e++) {
-    const int64_t u = graph->col[e];
-    sum += edge_hash(reversed ? u : v, reversed ? v : u, graph_weight_bits(graph, e));
-  }
+  for (int64_t e = first; graph->weight && e < end; e++)
+    sum += edge_hash(v, graph->col[e], graph_weight_bits(graph, e));
   if (graph->weight) return sum;
-  for (int64_t e = first; reversed && e < end; e++) sum += edge_hash(graph->col[e], v, 0);
-  for (int64_t e = first; !reversed && e < end; e++) sum += edge_hash(v, graph->col[e], 0);
-  return sum;
-}
-
-static uint64_t hash_rows(const struct graph *graph, int reversed) {
-  uint64_t sum = 0;
-#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : sum)
-  for (int64_t row = 0; row < graph->rows; row++) sum += hash_row(graph, row, reversed);
+  for (int64_t e = first; e < end; e++) sum += edge_hash(v, graph->col[e], 0);
   return sum;
 }
 
 uint64_t graph_hash(const struct graph *graph) {
-  return hash_rows(graph, 0);
+  uint64_t sum = 0;
+#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : sum)
+  for (int64_t row = 0; row < graph->rows; row++) sum += hash_row(graph, row);
+  return sum;
 }
 
-uint64_t graph_hash_reversed(const struct graph *graph) {
-  return hash_rows(graph, 1);
+/* Columns ascend: those before the diagonal count against those behind it. */
+static uint64_t skew_of_row(const struct graph *graph, int64_t row) {
+  const int64_t v = graph->first + row, first = graph->start[row], end = graph->start[row + 1];
+  uint64_t sum = 0;
+  for (int64_t e = first; graph->weight && e < end; e++) {
+    const uint64_t hash = pair_hash(v, graph->col[e], graph_weight_bits(graph, e));
+    sum += graph->col[e] < v ? -hash : graph->col[e] > v ? hash : 0;
+  }
+  if (graph->weight) return sum;
+  for (int64_t e = first; e < end; e++) {
+    const uint64_t hash = pair_hash(v, graph->col[e], 0);
+    sum += graph->col[e] < v ? -hash : graph->col[e] > v ? hash : 0;
+  }
+  return sum;
+}
+
+uint64_t graph_skew(const struct graph *graph) {
+  uint64_t sum = 0;
+#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : sum)
+  for (int64_t row = 0; row < graph->rows; row++) sum += skew_of_row(graph, row);
+  return sum;
 }
 
 /* The symmetrised pattern of a whole graph, as partitioners want it. */

@@ -39,12 +39,13 @@ int graph_is_block(const struct comm *comm, const struct graph *graph);
 /* Sums over all edges of a 64-bit mix of (row, column, weight): the same for any cut into blocks after the
  * sums are added over the ranks. */
 uint64_t graph_hash(const struct graph *graph);
-/* The same of (column, row, weight). */
-uint64_t graph_hash_reversed(const struct graph *graph);
+/* The sum over all edges above the diagonal of a mix of both ends and the weight, less that over those below:
+ * 0, after the sums are added over the ranks, where each edge has an equal reverse. */
+uint64_t graph_skew(const struct graph *graph);
 
-/* Collective: every rank holds its block and has its hash. Checks that the pattern and the weights are
- * symmetric. Errors: BAD_INPUT naming one arc without its reverse and the remedy. */
-int graph_check_symmetric(struct comm *comm, const struct graph *block, uint64_t hash);
+/* Collective: every rank holds its block. Checks that the pattern and the weights are symmetric. Errors:
+ * BAD_INPUT naming one arc without its reverse and the remedy. */
+int graph_check_symmetric(struct comm *comm, const struct graph *block);
 
 /* Collective. This rank's block of the rows, and the hash of the whole graph. Errors: those of graph_read,
  * and of graph_check_symmetric for a graph that is not directed. The dataset knows its arcs from then on. */

@@ -67,9 +67,8 @@ static int refuse(const struct search *s) {
        s->block->path, col, row);
 }
 
-/* The hashes of all arcs and those of their reverses have the same sum when the graph is symmetric. */
-int graph_check_symmetric(struct comm *comm, const struct graph *block, uint64_t hash) {
-  uint64_t sum = hash - graph_hash_reversed(block);
+int graph_check_symmetric(struct comm *comm, const struct graph *block) {
+  uint64_t sum = graph_skew(block);
   TRY(comm_reduce(comm, &sum, 1, NUMBER_UINT64, REDUCE_SUM));
   if (sum == 0) return OK;
   /* Only a graph that is refused (or one with weights -0 and 0) pays for the search. */
@@ -91,6 +90,6 @@ int graph_read_block(struct comm *comm, struct dataset *dataset, struct graph *b
   TRY(comm_sum_int64(comm, &edges));
   dataset_set_entries(dataset, GRAPH_ROWS, edges);
   *hash = graph_hash(block);
-  if (!dataset->directed) TRY(graph_check_symmetric(comm, block, *hash));
+  if (!dataset->directed) TRY(graph_check_symmetric(comm, block));
   return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
 }

@@ -20,6 +20,14 @@ int partition_init(struct partition *partition, int parts, int64_t nodes) {
   return memory_arrays("partition", ROOM(&partition->part, nodes), ROOM(&partition->order, nodes));
 }
 
+int partition_want_order(struct partition *partition) {
+  if (partition->order) return OK;
+  TRY(memory_arrays("order of nodes", ROOM(&partition->order, partition->nodes)));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < partition->nodes; v++) partition->order[v] = v;
+  return OK;
+}
+
 void partition_forget_nodes(struct partition *partition) {
   free_all(partition->part, partition->order);
   partition->part = NULL;

@@ -56,6 +56,8 @@ struct partition {
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
                    const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
                    struct partition *partition);
+/* Makes the order of nodes that stand as the file has them. Errors: FAILED when memory is short. */
+int partition_want_order(struct partition *partition);
 void partition_free(struct partition *partition);
 /* Of parts all stays. */
 void partition_forget_nodes(struct partition *partition);

@@ -92,41 +92,59 @@ static int find_rows(struct comm *comm, struct arrival *a) {
   return directory_ask(comm, directory, id, a->rows.count, a->rows.asked);
 }
 
+static void find_staying(struct arrival *a) {
+  const struct graph *block = a->block;
+  int64_t staying = 0, entries = 0;
+#pragma omp parallel for schedule(static) reduction(+ : staying, entries)
+  for (int64_t row = 0; row < block->rows; row++) {
+    if (!stays(a, row)) continue;
+    staying++;
+    entries += length_of(block, row);
+  }
+  a->whole = !a->transposed && staying == a->own;
+  a->rows.leave = staying < block->rows;
+  a->memory.staying = entries;
+}
+
 /* Of rows that leave, and those of rows that stay in `start`. */
 static void count_rows(struct arrival *a) {
   const struct graph *block = a->block;
-  int64_t staying = 0, entries = 0;
   if (a->transposed) {
     for (int64_t e = block->start[0]; e < block->start[block->rows]; e++)
       a->rows.leaving[index_of(a, block->col[e])]++;
     return;
   }
-#pragma omp parallel for schedule(static) reduction(+ : staying, entries)
+#pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < block->rows; row++) {
     const int64_t node = block->first + row;
-    if (!stays(a, row)) {
+    if (stays(a, row))
+      a->start[own_row(a, node) + 1] = length_of(block, row);
+    else
       a->rows.leaving[index_of(a, node)] = (int32_t)length_of(block, row);
-      continue;
-    }
-    a->start[own_row(a, node) + 1] = length_of(block, row);
-    staying++;
-    entries += length_of(block, row);
   }
-  a->whole = staying == a->own;
-  a->memory.staying = entries;
+}
+
+static int compare_places(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
 }
 
 static void find_runs(struct arrival *a) {
   const int64_t *id = a->directory->id;
-  a->runs = 0;
+  int runs = 0;
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < a->own; i++) {
+    int at = 0;
     if (i > 0 && id[i] > id[i - 1]) continue;
-    if (a->runs == ARRIVAL_RUNS) {
-      a->runs = 0;
-      return;
-    }
-    a->run[a->runs++] = i;
+#pragma omp atomic read
+    at = runs;
+    if (at > ARRIVAL_RUNS) continue;
+#pragma omp atomic capture
+    at = runs++;
+    if (at < ARRIVAL_RUNS) a->run[at] = i;
   }
+  a->runs = runs > ARRIVAL_RUNS ? 0 : runs;
+  qsort(a->run, (size_t)a->runs, sizeof *a->run, compare_places);
   a->run[a->runs] = a->own;
 }
 
@@ -134,7 +152,8 @@ static int arrival_init(struct arrival *a) {
   TRY(memory_arrays("row lengths", ROOM(&a->rows.leaving, a->rows.count)));
   TRY(memory_arrays("row offsets", ROOM(&a->start, a->own + 1)));
   TRY(memory_arrays("row lengths", ROOM(&a->filled, a->own)));
-  count_rows(a);
+  find_staying(a);
+  if (a->rows.leave || !a->whole) count_rows(a);
   find_runs(a);
   return OK;
 }
@@ -157,7 +176,7 @@ static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int first,
 
 static int send_lengths(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
-  for (; a->next.row < a->rows.count; a->next.row++) {
+  for (; a->rows.leave && a->next.row < a->rows.count; a->next.row++) {
     if (a->rows.leaving[a->next.row] == 0) continue;
     const int32_t position = a->rows.position[a->next.row];
     const int first = holder_of(a, position);
@@ -206,7 +225,7 @@ static int send_arcs(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
   const struct graph *block = a->block;
   leave_block(a);
-  for (; a->next.row < block->rows; a->next.row++) {
+  for (; a->rows.leave && a->next.row < block->rows; a->next.row++) {
     if (stays(a, a->next.row)) a->next.edge = block->start[a->next.row + 1];
     for (; a->next.edge < block->start[a->next.row + 1]; a->next.edge++) {
       const int32_t position = position_of(a, row_of(a, a->next.row, a->next.edge));

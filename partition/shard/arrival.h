@@ -16,6 +16,7 @@ struct arrival_rows {
   const int32_t *position; /* [count] in the directory ... */
   int32_t *asked;          /* ... or as other ranks say */
   int32_t *leaving;        /* [count] entries that this rank sends */
+  int leave;               /* some of them do; else all rows of the block stay */
 };
 
 /* What arrives, and how far sending got. */

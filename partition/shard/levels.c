@@ -226,7 +226,8 @@ static void order_part(const struct levels *levels, int64_t *order, int64_t node
   for (int p = 0; p < pieces; p++)
     for (int64_t i = graph_block(nodes, pieces, p); i < graph_block(nodes, pieces, p + 1); i++)
       scratch[at[p][sort_of(levels, order[i])]++] = order[i];
-  memcpy(order, scratch, (size_t)nodes * sizeof *order);
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < nodes; i++) order[i] = scratch[i];
 }
 
 int levels_order(const struct levels *levels, int parts, const int64_t *offset, int64_t *order) {

@@ -18,4 +18,10 @@ static inline uint64_t edge_hash(int64_t row, int64_t col, uint32_t weight) {
   return mixed_bits(mixed_bits(((uint64_t)row << 32) | (uint64_t)col) + weight);
 }
 
+/* Of an edge and its reverse alike. */
+static inline uint64_t pair_hash(int64_t row, int64_t col, uint32_t weight) {
+  const uint64_t low = (uint64_t)(row < col ? row : col), high = (uint64_t)(row < col ? col : row);
+  return mixed_bits((low << 32 | high) + weight * 0xD1342543DE82EF95u);
+}
+
 #endif
