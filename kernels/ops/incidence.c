@@ -24,11 +24,10 @@ static double gather_time(const struct gather_shape *g, int64_t row) {
 
 /* The same of blocks that own vertices, whose start is the longer by loads that wait for each other: either
  * all rows that they read, or those of the one that reads most, which has 4 rows for each of 64 groups of
- * threads under way. Rounds of a block behind its first one wait for it. Fitted to five hypergraphs of 64 and
- * 256 columns in both precisions: 28% too low to twice too high, the latter where two steps are far faster.
- */
+ * threads under way. Rounds of a block behind its first one wait for it. Fitted to four hypergraphs of 32 to
+ * 256 columns in both precisions: a third too low to two thirds too high, where two steps are far faster. */
 static double split_time(const struct split_counts *n, int64_t row) {
-  const double start = 4.7, batch = 1.4, ahead = 4 * 64, round = 1.5, bytes_a_us = 1.8e6;
+  const double start = 4.7, batch = 1.4, ahead = 4 * 64, round = 1.5, bytes_a_us = 2.2e6;
   return start + round * (double)(n->rounds - n->blocks) +
          fmax((double)(n->entries * row) / bytes_a_us, batch * (double)n->longest / ahead);
 }

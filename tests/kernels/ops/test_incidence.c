@@ -184,8 +184,8 @@ static struct split_counts counts(int64_t count, int64_t rounds, int64_t entries
   return (struct split_counts){.blocks = count, .rounds = rounds, .entries = entries, .longest = longest};
 }
 
-/* What was the fastest one on an H100: the hypergraphs of Cora's citations and authors, Walmart's trips, and
- * a made one in communities. */
+/* What was the fastest one on an H200, or as fast: the hypergraphs of Cora's citations and authors, Walmart's
+ * trips, and a made one in communities. */
 TEST(the_rule_takes_what_was_the_fastest) {
   static int there;
   struct incidence citations = {.there = shape(1579, 4786, 5, 4),
@@ -206,7 +206,7 @@ TEST(the_rule_takes_what_was_the_fastest) {
       .back = shape(200000, 823242, 20, 4),
       .fused = shape(200000, 12000000, 600, 12),
       .split = {.memory = &there, .cut.count = counts(226, 226, 1338387, 6647)}};
-  for (int64_t row = 128; row <= 256; row *= 2) {
+  for (int64_t row = 128; row <= 1024; row *= 2) {
     assert_int_equal(incidence_form(&citations, row), INCIDENCE_FUSED);
     assert_int_equal(incidence_form(&authors, row), INCIDENCE_SPLIT);
     assert_int_equal(incidence_form(&walmart, row), INCIDENCE_STEPS);
@@ -223,7 +223,7 @@ TEST(the_rule_takes_what_was_the_fastest) {
 TEST(blocks_of_vertices_take_what_they_read) {
   struct incidence a = {.split.cut.count = counts(500, 500, 8000000, 4000)};
   const double all = incidence_time(&a, INCIDENCE_SPLIT, 128);
-  assert_true(all > 560 && all < 600); /* microseconds for 1.02 GB */
+  assert_true(all > 460 && all < 480); /* microseconds for 1.02 GB */
   a.split.cut.count.longest = 1 << 20;
   assert_true(incidence_time(&a, INCIDENCE_SPLIT, 128) > 5 * all);
   a.split.cut.count.entries = a.split.cut.count.longest = 1000;
