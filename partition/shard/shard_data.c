@@ -54,28 +54,35 @@ static struct owner owner_of(const struct delivery *d, int64_t node) {
 /* Values of this rank's own nodes in the piece need no way. */
 static void take_staying(struct delivery *d) {
   size_t bytes = (size_t)d->column.bytes;
-#pragma omp parallel for schedule(static)
+  int64_t staying = 0;
+#pragma omp parallel for schedule(static) reduction(+ : staying)
   for (int64_t v = d->piece_first; v < d->next; v++) {
     const struct owner owner = owner_of(d, v);
-    if (owner.rank == d->directory->rank)
-      memcpy(d->column.own + owner.row * d->column.bytes, d->piece + (v - d->piece_first) * d->column.bytes,
-             bytes);
+    if (owner.rank != d->directory->rank) continue;
+    memcpy(d->column.own + owner.row * d->column.bytes, d->piece + (v - d->piece_first) * d->column.bytes,
+           bytes);
+    staying++;
   }
+  if (staying == d->next - d->piece_first) d->sent = d->next;
+}
+
+static int read_piece(struct row_shuffle *shuffle, struct delivery *d) {
+  int64_t count = smaller(d->piece_rows, d->last - d->next);
+  shuffle->ended = count == 0;
+  if (shuffle->ended) return OK;
+  TRY(d->column.read(d->dataset, d->next, count, d->piece));
+  d->piece_first = d->next;
+  d->next += count;
+  take_staying(d);
+  return OK;
 }
 
 /* Columns: a record is the row at its owner and its value. */
 static int send_values(struct row_shuffle *shuffle, void *context) {
   struct delivery *d = context;
   for (;; d->sent++) {
-    if (d->sent == d->next) {
-      int64_t count = smaller(d->piece_rows, d->last - d->next);
-      shuffle->ended = count == 0;
-      if (shuffle->ended) return OK;
-      TRY(d->column.read(d->dataset, d->next, count, d->piece));
-      d->piece_first = d->next;
-      d->next += count;
-      take_staying(d);
-    }
+    while (d->sent == d->next && !shuffle->ended) TRY(read_piece(shuffle, d));
+    if (shuffle->ended) return OK;
     const struct owner owner = owner_of(d, d->sent);
     if (owner.rank == d->directory->rank) continue;
     char *record = row_shuffle_put(shuffle, owner.rank);
