@@ -135,7 +135,7 @@ static __device__ __forceinline__ void lay_out_pair(const struct column_numbers 
   }
 }
 
-/* Likewise a segment's terms. Columns that are not there have no arcs, but finite numbers. */
+/* Likewise a segment's terms. Columns that are not there have no arcs; their deltas are 0. */
 template <bool FORWARD>
 static __global__ void __launch_bounds__(BLOCK) column_terms_kernel(const struct column_terms op) {
   const int lane = (int)threadIdx.x % 32, first = (int)blockIdx.x * TILE_COLS + 2 * lane;
