@@ -8,8 +8,8 @@
  *
  * Factors of columns are relative to the highest one of the head, so that they are 1 at most, and rounded to
  * bf16, once. Which side an arc is on tells a comparison of a with -b, rounded to halves, alike in both
- * directions: equal ones are on the negative side, as a + b = 0 is. It is wrong only where |a + b| < 2^-11
- * |a|; both sides' weights are alike there, up to a factor of exp(.8 |a + b|). */
+ * directions: equal ones are on the negative side, as a + b = 0 is. It is wrong only where |a + b| < 2^-10
+ * |a|, or 2^-16; both sides' weights are alike there, up to a factor of exp(.8 |a + b|). */
 #ifndef KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TERMS_OF_TILES_CUH
 #define KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TERMS_OF_TILES_CUH
 
@@ -42,10 +42,11 @@ static __device__ __forceinline__ float leaky_score(float x) {
   return fmaxf(x, NEGATIVE_SLOPE * x);
 }
 
-/* Two halves of a word. */
+/* Two terms as halves of a word, so small that none is infinite below 2^23. */
 static __device__ __forceinline__ uint32_t pair_of_halves(float x, float y) {
+  constexpr float FACTOR = 0x1p-8f;
   uint32_t pair;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(FACTOR * y), "f"(FACTOR * x));
   return pair;
 }
 
