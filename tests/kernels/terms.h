@@ -7,10 +7,15 @@
 /* Columns' terms are `most` for odd ones and -most for even ones, rows' 0. */
 static int alternates;
 
-/* Eighths up to `most`: sums of two are exact, and far beyond what exp takes. */
+static inline double in_eighths(double x) {
+  return floor(x * 8) / 8;
+}
+
+/* Eighths up to `most`: sums of two are exact, and far beyond what exp takes. Halves hold them, which tell
+ * tiles on what side of LeakyReLU an arc is: sums of others near 0 may count among the other side's there. */
 static inline double *terms_block(uint64_t seed, int64_t rows, double most) {
   double *value = noise_block(seed, rows * heads);
-  for (int64_t i = 0; i < rows * heads; i++) value[i] = floor(value[i] * most * 8) / 8;
+  for (int64_t i = 0; i < rows * heads; i++) value[i] = in_eighths(value[i] * most);
   for (int64_t i = 0; alternates && i < rows * heads; i++)
     value[i] = seed == 3 ? 0 : i / heads % 2 ? most : -most;
   return value;
@@ -31,11 +36,6 @@ static inline double score_of_terms(const void *given, int64_t v, int64_t u, int
   return score_of(sum);
 }
 
-/* In tiles a score is off by some roundings of its terms (attention_terms_of_tiles.cuh). */
-static inline double score_tolerance(const struct kernels *k, double most) {
-  return real_tolerance(k) + (plan_of_arcs.heads > 0 ? most * 1e-6 : 0);
-}
-
 static inline void check_forward(struct kernels *k, double most, double rate, int64_t pad, int with_mean) {
   const int64_t cols = own + halo;
   const double *x = rounded(k, noise_block(1, cols * width), cols * width);
@@ -50,7 +50,15 @@ static inline void check_forward(struct kernels *k, double most, double rate, in
     op.sums = padded_matrix_of(k, k->real, NULL, own, attention_sums_cols(k, width), pad);
   check_both_parts(k, &op, x, pad, rate, with_mean, &scores, &e);
   assert_all_close(values_of(k, op.positive), e.positive, own * width, mean_tolerance(k));
-  assert_all_close(values_of(k, op.share), e.share, own * heads, score_tolerance(k, most));
+  assert_all_close(values_of(k, op.share), e.share, own * heads, weights_tolerance(k));
+}
+
+/* What messages have of reals: row terms, log_sums, deltas. */
+static inline double *reals_block(uint64_t seed, int64_t rows) {
+  double *value = noise_block(seed, rows * 3 * heads);
+  for (int64_t i = 0; i < rows * 3 * heads; i++)
+    if (i / heads % 3 == 0) value[i] = in_eighths(value[i]);
+  return value;
 }
 
 /* What the gradients are made of. */
@@ -89,7 +97,7 @@ static inline void check_backward(struct kernels *k, int64_t out, double rate, i
   struct given g = {rounded(k, noise_block(1, own * width), own * width),
                     terms_block(2, own, 2),
                     rounded(k, noise_block(3, cols * out), cols * out),
-                    noise_block(4, cols * 3 * heads),
+                    reals_block(4, cols),
                     noise_block(5, width),
                     noise_block(6, width),
                     noise_block(7, own * heads),
@@ -127,7 +135,7 @@ static inline void check_backward(struct kernels *k, int64_t out, double rate, i
   op.has_halo = NULL;
   assert_ok(op_attention_backward(k, &op));
   assert_all_close(values_of(k, op.dx), dx, own * width, mean_tolerance(k) + tolerance_of(k));
-  /* In tiles it has sums with weights of dtype. */
+  /* In tiles weights are rounded, where they multiply dz and where they multiply deltas. */
   assert_all_close(values_of(k, op.term_grad), term_grad, own * heads,
                    2 * (plan_of_arcs.heads > 0 ? tolerance_of(k) : real_tolerance(k)));
   close_parts(k, &parts);

@@ -133,7 +133,7 @@ static void check_rare(struct kernels *k) {
   }
   assert_all_close(y, e.y, own * width, mean_tolerance(k));
   assert_all_close(positive, e.positive, own * width, mean_tolerance(k));
-  assert_all_close(values_of(k, op.log_sum), e.log_sum, own * heads, real_tolerance(k));
+  assert_all_close(values_of(k, op.log_sum), e.log_sum, own * heads, weights_tolerance(k));
   layout_free(k, layout);
   layout_free(k, products);
   csr_free(&m);

@@ -1,6 +1,7 @@
 /* Rows of a window of tiles that are summed arc by arc: those with a sum that is not finite, since 0 times
- * what is not finite reaches rows without such an arc too, and forward those whose scores lie so far below
- * the highest one of all columns of the piece that their weights vanished. */
+ * what is not finite reaches rows without such an arc too; forward those whose scores lie so far below the
+ * highest one of all columns that their weights vanished; backward those with a factor so high that columns'
+ * factors which vanished would count. */
 #ifndef KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_AGAIN_CUH
 #define KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_AGAIN_CUH
 
@@ -24,53 +25,45 @@ static __device__ __forceinline__ void each_arc(const struct attention_product &
   }
 }
 
-/* Numbers of a column for a head. */
-struct column_numbers {
-  float term, minus_base, delta; /* the latter two backward */
-};
-
+/* What scores are relative to: the base that the row has had; or, where its weights vanished beside that, its
+ * own highest score. All blocks of a head have found the same sum of weights. */
 template <class S>
-static __device__ __forceinline__ struct column_numbers
-column_numbers_of(const struct attention_product &op, int32_t segment, int u, int32_t head) {
-  const float *from = op.terms + ((int64_t)segment * op.heads + head) * S::FLOATS;
-  if (S::FORWARD) return {from[u], 0, 1};
-  return {from[u], from[TILE_COLS + u], from[2 * TILE_COLS + u]};
+static __device__ float base_again(const struct attention_product &op, const struct window_piece &w,
+                                   const attention_block<S> &block, int r, int c, float mine) {
+  float base = NO_ARC;
+  if (block.all[c][r] >= LEAST_ALL) return block.row[c][r].base;
+  each_arc(op, w, r, [&](int32_t segment, int u) {
+    const struct column_numbers of = column_numbers_of<true>(op.columns, segment * TILE_COLS + u,
+                                                             block.chunk[c].head);
+    base = fmaxf(base, leaky_score(mine + of.term));
+  });
+  return base;
 }
 
-/* One column of row r, by one thread. Whether the row keeps its base hangs on its sum of weights, which all
- * blocks of a head have found alike. */
+/* One column of row r, by one thread. */
 template <class S>
 static __device__ void column_again(const struct attention_product &op, const struct window_piece &w,
                                     const attention_block<S> &block, int r, int j) {
   const auto &chunk = block.chunk[j / S::N];
   const int32_t col = (int32_t)blockIdx.y * S::COLUMNS + j, head = chunk.head;
   const int32_t x_col = chunk.x_col + j % S::N;
-  const float mine = block.row[j / S::N][r].x;
-  float lowest = chunk.lowest, max = 0, all = 0, some = 0, sum = 0, positive = 0;
-  if (S::FORWARD) {
-    if (!(block.all[j / S::N][r] >= LEAST_ALL)) {
-      lowest = FLT_MAX;
-      each_arc(op, w, r, [&](int32_t segment, int u) {
-        lowest = fminf(lowest, column_numbers_of<S>(op, segment, u, head).term);
-      });
-    }
-    max = score_of_terms(mine, lowest);
-  }
+  const float mine = row_term(op, window_of(op, w.place), r, head);
+  const float base = S::FORWARD ? base_again(op, w, block, r, j / S::N, mine) : 0;
+  float all = 0, some = 0, sum = 0, positive = 0;
   each_arc(op, w, r, [&](int32_t segment, int u) {
-    const struct column_numbers c = column_numbers_of<S>(op, segment, u, head);
-    const float s = mine + c.term;
-    const float weight = exp2_of(log2_of_weight(s, S::FORWARD ? -in_log2(max) : c.minus_base));
-    const float number = weight * c.delta,
-                value = col >= op.width
-                            ? 0
-                            : (float)op.x[(int64_t)(segment * TILE_COLS + u) * op.x_stride + x_col];
+    const int32_t at = segment * TILE_COLS + u;
+    const struct column_numbers of = column_numbers_of<S::FORWARD>(op.columns, at, head);
+    const float s = mine + of.term;
+    const float weight = exp2_of(fmaf(leaky_score(s), LOG2_E, -in_log2(S::FORWARD ? base : of.log_sum)));
+    const float number = weight * of.delta,
+                value = col >= op.width ? 0 : (float)op.x[at * op.x_stride + x_col];
     all += number;
     sum += weight * value;
-    if (s < 0) some += number, positive += weight * value;
+    if (s > 0) some += number, positive += weight * value;
   });
   float *row = sums_of_row(op, w.place, r);
   if (col < kept_columns(op)) row[col] = op.factor * sum, row[kept_columns(op) + col] = op.factor * positive;
-  if (chunk.first && j % S::N == 0) write_numbers(op, row, head, max, all, some);
+  if (chunk.first && j % S::N == 0) write_numbers(op, row, head, base, all, some);
 }
 
 /* By a warp a row. */

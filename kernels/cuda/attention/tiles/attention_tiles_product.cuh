@@ -19,11 +19,14 @@ struct attention_product {
   int32_t x_cols; /* width, or `each`: the same columns for all heads */
   const bf16 *x;
   int64_t x_stride;
-  const float *terms, *lowest;
+  struct column_terms columns;
   float factor;
   float *sums;
   int64_t stride;
 };
+
+/* Eight columns of numbers for 16 terms of the sum. */
+constexpr uint32_t NUMBERS_BYTES = TERMS * SLOTS * 4;
 
 /* A block has COLUMNS columns of the result, N of them a product of tensor cores: a chunk, of one head. */
 template <bool FORWARD_, int N_> struct attention_tile {
@@ -31,20 +34,33 @@ template <bool FORWARD_, int N_> struct attention_tile {
   static constexpr int N = N_, COLUMNS = 64, CHUNKS = COLUMNS / N, STEPS = TILE_COLS / TERMS;
   static constexpr int STAGES = 4, AHEAD = 2,
                        BLOCKS = 2; /* AHEAD: tiles that are fetched before their turn */
-  static constexpr int FLOATS = tile_terms<FORWARD>::FLOATS;
-  static constexpr uint32_t BOX_BYTES = TILE_COLS * N * 2, TERM_BYTES = FLOATS * 4;
-  /* Of a stage: boxes, then terms, then the tile's bits. */
+  static constexpr int WORDS = tile_terms<FORWARD>::WORDS;
+  static constexpr uint32_t BOX_BYTES = TILE_COLS * N * 2, TERM_BYTES = WORDS * 4;
+  /* Of a stage: boxes, then terms, then the tile's bits; forward ones behind what is copied. */
   static constexpr uint32_t TERMS_AT = CHUNKS * BOX_BYTES, BITS = TERMS_AT + CHUNKS * TERM_BYTES;
-  static constexpr uint32_t FILL_BYTES = BITS + TILE_WORDS * 4;
-  static constexpr uint32_t STAGE_BYTES = (FILL_BYTES + TMA_ALIGNMENT - 1) / TMA_ALIGNMENT * TMA_ALIGNMENT;
+  static constexpr uint32_t FILL_BYTES = BITS + TILE_WORDS * 4, ONES = FILL_BYTES;
+  static constexpr uint32_t USED_BYTES = FILL_BYTES + (FORWARD ? CHUNKS * NUMBERS_BYTES : 0);
+  static constexpr uint32_t STAGE_BYTES = (USED_BYTES + TMA_ALIGNMENT - 1) / TMA_ALIGNMENT * TMA_ALIGNMENT;
   static_assert(AHEAD + 2 <= STAGES, "a stage is filled anew two tiles after its own");
+  static_assert(CHUNKS <= SLOTS, "heads of a block have slots of their own");
 };
 
 /* A row whose weights add up to less, though it has arcs, was summed relative to too high a score. Above that
  * at most 8192 weights of less than 2^-126 were lost: 2^-33 of the sum. */
 constexpr float LEAST_ALL = 0x1p-80f;
 
+/* Backward weights are absolute, and softmax's: 1 at most. A row's factor above that would show what columns'
+ * factors below 2^-126 have lost: weights of up to 2^-46. */
+constexpr float MOST_FACTOR = 0x1p80f;
+
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+/* A row for a head. */
+struct tile_row {
+  uint32_t term;            /* two halves */
+  float positive, negative; /* its factors of both sides */
+  float base;               /* forward: its score with the highest term of all columns */
+};
 
 template <class S> struct attention_block {
   ring<S> ring;
@@ -52,12 +68,12 @@ template <class S> struct attention_block {
   struct {
     int32_t head, x_col; /* of its first column */
     bool there, first;   /* its columns are of the result; it is its head's first chunk */
-    float lowest;        /* forward: of the terms of the piece's columns */
+    float share;         /* 1 / chunks of its head in the block */
   } chunk[S::CHUNKS];
-  float2 row[S::CHUNKS][TILE_ROWS]; /* its term and, forward, minus its base in units of log 2 */
-  float all[S::CHUNKS][TILE_ROWS];  /* forward */
-  uint32_t seen[TILE_WORDS];        /* bits of all tiles */
-  bool again[TILE_ROWS];            /* rows that are summed again */
+  struct tile_row row[S::CHUNKS][TILE_ROWS];
+  float all[S::CHUNKS][TILE_ROWS]; /* forward */
+  uint32_t seen[TILE_WORDS];       /* bits of all tiles */
+  bool again[TILE_ROWS];           /* rows that are summed again */
 };
 
 /* The window of the sums at that place. */
@@ -73,13 +89,13 @@ static __device__ __forceinline__ int32_t window_of(const struct attention_produ
   return low;
 }
 
-/* The kept term of row r of the window for that head; behind the last row 0. */
+/* The term of row r of the window for that head; behind the last row 0. */
 static __device__ __forceinline__ float row_term(const struct attention_product &op, int32_t window, int r,
                                                  int32_t head) {
   const int32_t i = window * TILE_ROWS + r;
   if (i >= op.rows) return 0;
   const int32_t row = op.row ? __ldg(op.row + i) : i;
-  return kept_term(__ldg(op.mine + row * op.mine_stride + head));
+  return __ldg(op.mine + row * op.mine_stride + head);
 }
 
 static __device__ __forceinline__ float *sums_of_row(const struct attention_product &op, int32_t place,

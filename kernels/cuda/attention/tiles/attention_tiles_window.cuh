@@ -1,16 +1,15 @@
 /* One block's work on one piece of a window of attention's tiles, in the instructions of sm_90a.
  *
- * Two groups of four warps hold 64 rows each of both sums, over all arcs and over those on LeakyReLU's
- * positive side. Of each tile and chunk a thread makes its part of two A operands, [64, 16] a step: the
- * weights of its cells, rounded to bf16, and the same where the sign bit of the sum of terms is set. What is
- * no arc is selected away, never multiplied by 0. While tensor cores multiply a step, the next is made.
- *
- * The sums of the weights alone are of floats that are not rounded: log_sum, which every other part of the
- * row and the whole backward relies on, then keeps a float's accuracy, for the same work. Rounding of the
- * others is to nearest, and evens out over a row's arcs.
- *
- * Forward, weights are relative to the highest score that the row could have with any column of the piece:
- * scores grow with the column's term. */
+ * Two groups of four warps hold 64 rows each of two sums, over arcs on LeakyReLU's positive side and over the
+ * others. Of each step of 16 columns and each chunk a thread makes its part of two A operands, [64, 16]: its
+ * cells take their columns' factors (attention_terms_of_tiles.cuh) where they have an arc and are on that
+ * side. What is none is masked away, never multiplied by 0. Two cells make a word, for
+ *   a comparison of halves, which leaves a mask of the positive ones,
+ *   a logic operation for each operand: factors, that mask, the mask of arcs,
+ *   a permutation and a shift for the mask of arcs, which serves all chunks.
+ * While tensor cores multiply a step, the next is made. The sums of the weights alone come from a product of
+ * the same operands with eight columns, of ones or of deltas: what divides a row and what is divided have the
+ * same roundings. A row's own factors multiply its finished sums. */
 #ifndef KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_WINDOW_CUH
 #define KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_WINDOW_CUH
 
@@ -37,6 +36,16 @@ static __device__ __forceinline__ void multiply(float (&sum)[16], const uint32_t
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(x));
 }
 
+/* Likewise of the eight columns of numbers. */
+static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], uint64_t x) {
+  asm volatile("{ .reg .pred add; setp.ne.b32 add, 1, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {"
+               "%0,%1,%2,%3},"
+               "{%4,%5,%6,%7}, %8, add, 1, 1, 1; }"
+               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(x));
+}
+
 static __device__ __forceinline__ void pin(uint32_t (&a)[4]) {
 #pragma unroll
   for (int i = 0; i < 4; i++) asm volatile("" : "+r"(a[i])::"memory");
@@ -55,37 +64,29 @@ template <int N> static __device__ __forceinline__ uint64_t narrow_matrix(uint32
   return matrix;
 }
 
-/* All ones in the half of each word whose float has its sign bit set: x in the lower one, y in the upper. */
-static __device__ __forceinline__ uint32_t signs_of(float x, float y) {
-  uint32_t signs;
-  asm("prmt.b32 %0, %1, %2, 0xFFBB;" : "=r"(signs) : "r"(__float_as_uint(x)), "r"(__float_as_uint(y)));
-  return signs;
+/* Likewise eight columns, 16 bytes a term of the sum, not swizzled: eight terms follow each other. address:
+ * narrow_address. */
+static __device__ __forceinline__ uint64_t numbers_matrix(uint32_t address) {
+  constexpr uint32_t eight_terms = NUMBERS_BYTES / 2;
+  uint64_t matrix;
+  asm("mov.b64 %0, {%1, %2};"
+      : "=l"(matrix)
+      : "r"(address + ((eight_terms >> 4) - 1) * (1u << 16)), "n"(eight_terms >> 4));
+  return matrix;
 }
 
-/* x where `there` is not 0, else 0; in instructions, since compilers branch past what makes x, for each cell.
- */
-static __device__ __forceinline__ float select(uint32_t there, float x) {
-  float y;
-  asm("{ .reg .pred there; setp.ne.u32 there, %1, 0;\n"
-      "selp.f32 %0, %2, 0f00000000, there; }"
-      : "=f"(y)
-      : "r"(there), "f"(x));
-  return y;
+/* All ones in the half of the word whose cell has an arc: bits i and 16 + i. */
+static __device__ __forceinline__ uint32_t mask_of_arcs(uint32_t word, int i) {
+  uint32_t mask;
+  asm("prmt.b32 %0, %1, 0, 0xBB99;" : "=r"(mask) : "r"(word << (15 - i)));
+  return mask;
 }
 
-/* sum += w, or w x, where s < 0; likewise. */
-static __device__ __forceinline__ void add_where_signed(float s, float w, float &sum) {
-  asm("{ .reg .pred there; setp.lt.f32 there, %1, 0f00000000;\n"
-      "@there add.f32 %0, %0, %2; }"
-      : "+f"(sum)
-      : "f"(s), "f"(w));
-}
-
-static __device__ __forceinline__ void add_where_signed(float s, float w, float x, float &sum) {
-  asm("{ .reg .pred there; setp.lt.f32 there, %1, 0f00000000;\n"
-      "@there fma.rn.f32 %0, %2, %3, %0; }"
-      : "+f"(sum)
-      : "f"(s), "f"(w), "f"(x));
+/* All ones in the half where x > y, of halves. */
+static __device__ __forceinline__ uint32_t mask_of_greater(uint32_t x, uint32_t y) {
+  uint32_t mask;
+  asm("set.gt.u32.f16x2 %0, %1, %2;" : "=r"(mask) : "r"(x), "r"(y));
+  return mask;
 }
 
 static __device__ __forceinline__ void copy_line(void *to, const void *from, uint32_t bytes,
@@ -119,7 +120,7 @@ static __device__ __forceinline__ void fetch_until(const struct attention_produc
               full);
 #pragma unroll 1
     for (int c = 0; c < S::CHUNKS; c++) {
-      const float *terms = op.terms + ((int64_t)f.row * op.heads + block.chunk[c].head) * S::FLOATS;
+      const uint32_t *terms = op.columns.terms + ((int64_t)f.row * op.heads + block.chunk[c].head) * S::WORDS;
       copy_box(to + c * S::BOX_BYTES, x, full, block.chunk[c].x_col, f.row * TILE_COLS);
       copy_line(to + S::TERMS_AT + c * S::TERM_BYTES, terms, S::TERM_BYTES, full);
     }
@@ -128,92 +129,78 @@ static __device__ __forceinline__ void fetch_until(const struct attention_produc
   }
 }
 
-/* What a thread sums of its two rows, 8 apart, for one head. */
-struct row_pair {
-  float all[2], some[2];
+/* A thread's two pairs of columns of a step, 8 apart. */
+struct step_terms {
+  uint4 factors;   /* of the positive and of the other side of one pair, then of the other */
+  uint2 negatives; /* minus their terms */
 };
 
-/* A word of shared memory; compilers keep what they have made of its bits from chunk to chunk where they see
- * that it is the same, and have no registers left. */
-static __device__ __forceinline__ uint32_t read_anew(const uint32_t *from) {
-  uint32_t word;
-  asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(word) : "r"(shared_address(from)));
-  return word;
+/* Compilers would read those of several steps early, and have no registers left. */
+static __device__ __forceinline__ struct step_terms read_step(const uint32_t *terms, int negatives, int k) {
+  const int place = 4 * k + (int)threadIdx.x % 4;
+  struct step_terms of;
+  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(of.factors.x), "=r"(of.factors.y), "=r"(of.factors.z), "=r"(of.factors.w)
+               : "r"(shared_address(terms + 4 * place)));
+  asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];"
+               : "=r"(of.negatives.x), "=r"(of.negatives.y)
+               : "r"(shared_address(terms + negatives + 2 * place)));
+  return of;
 }
 
-static __device__ __forceinline__ float2 read_anew(const float2 *from) {
-  float2 x;
-  asm volatile("ld.volatile.shared.v2.f32 {%0, %1}, [%2];"
-               : "=f"(x.x), "=f"(x.y)
-               : "r"(shared_address(from)));
-  return x;
-}
-
-/* The weights of the cells of this thread in step k of a tile: of all arcs, and of the positive ones. */
-template <class S>
-static __device__ __forceinline__ void weigh_step(uint32_t word, const float *terms, int k,
-                                                  const float2 (&mine)[2], struct row_pair &rows,
-                                                  uint32_t (&all)[4], uint32_t (&positive)[4]) {
-  const int quarter = (int)threadIdx.x % 4;
+/* This thread's cells of a step: factors of the columns with an arc on each side. */
+static __device__ __forceinline__ void weigh_step(const struct step_terms &of, const uint32_t (&mine)[2],
+                                                  const uint32_t (&arcs)[4], uint32_t (&positive)[4],
+                                                  uint32_t (&negative)[4]) {
 #pragma unroll
-  for (int side = 0; side < 2; side++) {
-    const int pair = k * 8 + side * 4 + quarter;
-    const float2 term = read_anew((const float2 *)terms + pair);
-    float2 minus_base = {}, delta = {};
-    if (!S::FORWARD) {
-      minus_base = read_anew((const float2 *)terms + TILE_COLS / 2 + pair);
-      delta = read_anew((const float2 *)terms + TILE_COLS + pair);
-    }
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-      const int bit = 4 * k + 2 * side + half;
-      const float s0 = mine[half].x + term.x, s1 = mine[half].x + term.y;
-      const float e0 = log2_of_weight(s0, S::FORWARD ? mine[half].y : minus_base.x);
-      const float e1 = log2_of_weight(s1, S::FORWARD ? mine[half].y : minus_base.y);
-      const float w0 = select(word & 1u << bit, exp2_of(e0));
-      const float w1 = select(word & 1u << (16 + bit), exp2_of(e1));
-      const uint32_t both = rounded_pair(w0, w1);
-      all[2 * side + half] = both;
-      positive[2 * side + half] = both & signs_of(s0, s1);
-      if constexpr (S::FORWARD) {
-        rows.all[half] += w0;
-        rows.all[half] += w1;
-        add_where_signed(s0, w0, rows.some[half]);
-        add_where_signed(s1, w1, rows.some[half]);
-      } else {
-        rows.all[half] = fmaf(w0, delta.x, rows.all[half]);
-        rows.all[half] = fmaf(w1, delta.y, rows.all[half]);
-        add_where_signed(s0, w0, delta.x, rows.some[half]);
-        add_where_signed(s1, w1, delta.y, rows.some[half]);
-      }
-    }
+  for (int i = 0; i < 4; i++) { /* 2 pair + row */
+    const uint32_t side = mask_of_greater(mine[i % 2], i < 2 ? of.negatives.x : of.negatives.y);
+    positive[i] = (i < 2 ? of.factors.x : of.factors.z) & arcs[i] & side;
+    negative[i] = (i < 2 ? of.factors.y : of.factors.w) & arcs[i] & ~side;
   }
 }
 
-/* One tile whose columns and terms lie at `from`. */
+/* What a thread holds of its two rows, 8 apart: sums of both sides, and those of the numbers, all chunks'. */
+template <class S> struct side_sums {
+  float positive[S::CHUNKS][S::N / 2], negative[S::CHUNKS][S::N / 2];
+  float numbers[2][4];
+};
+
+/* One tile whose columns and terms lie at `from`. mine: terms of the rows. */
 template <class S>
-static __device__ __forceinline__ void
-sum_tile(const unsigned char *from, attention_block<S> &block, struct row_pair (&rows)[S::CHUNKS],
-         float (&sum)[S::CHUNKS][S::N / 2], float (&positive)[S::CHUNKS][S::N / 2]) {
+static __device__ __forceinline__ void sum_tile(const unsigned char *from, attention_block<S> &block,
+                                                const uint32_t (&mine)[S::CHUNKS][2],
+                                                struct side_sums<S> &sums) {
+  typedef tile_terms<S::FORWARD> T;
   const uint32_t boxes = narrow_address(shared_address(from));
-  const float *terms = (const float *)(from + S::TERMS_AT);
-  const int r = row_of_thread();
+  const uint32_t *terms = (const uint32_t *)(from + S::TERMS_AT);
+  const uint32_t word = ((const uint32_t *)(from + S::BITS))[threadIdx.x];
+  struct step_terms of = read_step(terms, T::NEGATIVES, 0);
   uint32_t a[2][4] = {}, b[2][4] = {};
-  block.seen[threadIdx.x] |= ((const uint32_t *)(from + S::BITS))[threadIdx.x];
+  block.seen[threadIdx.x] |= word;
 #pragma unroll
-  for (int c = 0; c < S::CHUNKS; c++) {
-    const float2 mine[2] = {block.row[c][r], block.row[c][r + 8]};
-    const uint32_t word = read_anew((const uint32_t *)(from + S::BITS) + threadIdx.x);
+  for (int k = 0; k < S::STEPS; k++) {
+    uint32_t arcs[4];
 #pragma unroll
-    for (int k = 0; k < S::STEPS; k++) {
-      const int turn = k % 2;
-      weigh_step<S>(word, terms + c * S::FLOATS, k, mine, rows[c], a[turn], b[turn]);
+    for (int i = 0; i < 4; i++) arcs[i] = mask_of_arcs(word, 4 * k + i);
+#pragma unroll
+    for (int c = 0; c < S::CHUNKS; c++) {
+      const int turn = (k * S::CHUNKS + c) % 2, next = k * S::CHUNKS + c + 1;
+      weigh_step(of, mine[c], arcs, a[turn], b[turn]);
       pin(a[turn]);
       pin(b[turn]);
+      if (next < S::STEPS * S::CHUNKS)
+        of = read_step(terms + next % S::CHUNKS * S::WORDS, T::NEGATIVES, next / S::CHUNKS);
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
       const uint64_t x = narrow_matrix<S::N>(boxes + (c * S::BOX_BYTES + k * TERMS * S::N * 2) / 16);
-      multiply(sum[c], a[turn], x);
-      multiply(positive[c], b[turn], x);
+      const uint64_t numbers = numbers_matrix(
+          boxes + (S::FORWARD ? S::ONES + c * NUMBERS_BYTES
+                              : S::TERMS_AT + c * S::TERM_BYTES + T::DELTAS * 4 + k * NUMBERS_BYTES) /
+                      16);
+      multiply(sums.positive[c], a[turn], x);
+      multiply(sums.negative[c], b[turn], x);
+      multiply(sums.numbers[0], a[turn], numbers);
+      multiply(sums.numbers[1], b[turn], numbers);
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
       asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
       pin(a[1 - turn]);
@@ -222,31 +209,44 @@ sum_tile(const unsigned char *from, attention_block<S> &block, struct row_pair (
   }
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
-  for (int c = 0; c < S::CHUNKS; c++) pin(sum[c]), pin(positive[c]);
+  for (int c = 0; c < S::CHUNKS; c++) pin(sums.positive[c]), pin(sums.negative[c]);
+  pin(sums.numbers[0]);
+  pin(sums.numbers[1]);
 }
 
-/* Over the four lanes that share a row. */
-static __device__ __forceinline__ float sum_of_quad(float x) {
-  x += __shfl_xor_sync(~0u, x, 1);
-  return x + __shfl_xor_sync(~0u, x, 2);
+/* A chunk's numbers of one of this thread's rows, of both sides: its slot's two columns are those of one of
+ * the four lanes that share the row. Backward all chunks of a head have added to them. */
+template <class S>
+static __device__ __forceinline__ float2 numbers_of(const struct side_sums<S> &sums, int half, int c,
+                                                    const attention_block<S> &block) {
+  const int slot = S::FORWARD ? c : block.chunk[c].head % SLOTS;
+  const int lane = ((int)threadIdx.x % 32 & ~3) + slot;
+  const float share = S::FORWARD ? 1 : block.chunk[c].share;
+  const float positive = sums.numbers[0][2 * half] + sums.numbers[0][2 * half + 1],
+              negative = sums.numbers[1][2 * half] + sums.numbers[1][2 * half + 1];
+  return make_float2(share * __shfl_sync(~0u, positive, lane), share * __shfl_sync(~0u, negative, lane));
 }
 
-/* This thread's accumulators of a chunk for one of its rows. Whether one of them is not finite. */
+/* This thread's accumulators of a chunk for one of its rows. Whether a sum is not finite. */
 template <class S>
 static __device__ __forceinline__ bool write_chunk(const struct attention_product &op, float *row, int c,
-                                                   int half, const float (&sum)[S::N / 2],
-                                                   const float (&positive)[S::N / 2]) {
+                                                   int half, const struct tile_row &of,
+                                                   const struct side_sums<S> &sums) {
   const int32_t columns = kept_columns(op);
   const int32_t first = (int32_t)blockIdx.y * S::COLUMNS + c * S::N + 2 * ((int)threadIdx.x % 4);
   bool spoilt = false;
 #pragma unroll
   for (int j = 0; j < S::N / 8; j++) {
-    const int i = 4 * j + 2 * half;
-    spoilt |= !is_finite(sum[i]) || !is_finite(sum[i + 1]);
+    float all[2], some[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      some[i] = of.positive * sums.positive[c][4 * j + 2 * half + i];
+      all[i] = some[i] + of.negative * sums.negative[c][4 * j + 2 * half + i];
+      spoilt |= !is_finite(all[i]) || !is_finite(some[i]);
+    }
     if (first + 8 * j >= columns) continue;
-    *(float2 *)(row + first + 8 * j) = make_float2(op.factor * sum[i], op.factor * sum[i + 1]);
-    *(float2 *)(row + columns + first + 8 * j) = make_float2(op.factor * positive[i],
-                                                             op.factor * positive[i + 1]);
+    *(float2 *)(row + first + 8 * j) = make_float2(op.factor * all[0], op.factor * all[1]);
+    *(float2 *)(row + columns + first + 8 * j) = make_float2(op.factor * some[0], op.factor * some[1]);
   }
   return spoilt;
 }
@@ -254,24 +254,26 @@ static __device__ __forceinline__ bool write_chunk(const struct attention_produc
 /* What this thread has of one of its rows. seen: bits of the row's arcs. Whether the row must be summed
  * again. */
 template <class S>
-static __device__ __forceinline__ bool
-write_row(const struct attention_product &op, attention_block<S> &block, int r, int half, bool seen,
-          const struct row_pair (&rows)[S::CHUNKS], const float (&sum)[S::CHUNKS][S::N / 2],
-          const float (&positive)[S::CHUNKS][S::N / 2]) {
+static __device__ __forceinline__ bool write_row(const struct attention_product &op,
+                                                 attention_block<S> &block, int r, int half, bool seen,
+                                                 const struct side_sums<S> &sums) {
   float *row = sums_of_row(op, op.piece[blockIdx.x].place, r);
   bool again = false;
 #pragma unroll
   for (int c = 0; c < S::CHUNKS; c++) {
     const auto &chunk = block.chunk[c];
-    const float all = sum_of_quad(rows[c].all[half]), some = sum_of_quad(rows[c].some[half]);
+    const struct tile_row of = block.row[c][r];
+    const float2 numbers = numbers_of(sums, half, c, block);
+    const float some = of.positive * numbers.x, all = some + of.negative * numbers.y;
     if (!chunk.there) continue;
-    again |= write_chunk<S>(op, row, c, half, sum[c], positive[c]) || !is_finite(all) || !is_finite(some);
-    if (S::FORWARD) again |= seen && !(all >= LEAST_ALL);
+    again |= write_chunk<S>(op, row, c, half, of, sums) || !is_finite(all) || !is_finite(some);
+    if (S::FORWARD)
+      again |= seen && !(all >= LEAST_ALL);
+    else
+      again |= seen && !(fmaxf(of.positive, of.negative) <= MOST_FACTOR);
     if (threadIdx.x % 4 != 0) continue;
     if (S::FORWARD) block.all[c][r] = all;
-    if (!chunk.first) continue;
-    const float max = S::FORWARD && all > 0 ? score_of_terms(block.row[c][r].x, chunk.lowest) : NO_ARC;
-    write_numbers(op, row, chunk.head, max, all, some);
+    if (chunk.first) write_numbers(op, row, chunk.head, S::FORWARD && all > 0 ? of.base : NO_ARC, all, some);
   }
   again = __shfl_xor_sync(~0u, (int)again, 1) || again;
   again = __shfl_xor_sync(~0u, (int)again, 2) || again;
@@ -279,36 +281,55 @@ write_row(const struct attention_product &op, attention_block<S> &block, int r, 
   return again;
 }
 
-/* What is known of the chunks and of the rows; by a warp a chunk, then by a thread a row of each. */
+/* A row's factors, from the highest ones of columns. */
+template <class S> static __device__ __forceinline__ struct tile_row row_of_term(float term, float2 highest) {
+  const float positive = term + highest.x, negative = NEGATIVE_SLOPE * term + highest.y;
+  const float base = S::FORWARD ? fmaxf(positive, negative) : 0, minus = -in_log2(base);
+  return {pair_of_halves(term, term), exp2_of(in_log2(positive) + minus), exp2_of(in_log2(negative) + minus),
+          base};
+}
+
+/* Behind what is copied to each stage: for each chunk ones in the first column of its slot. */
+template <class S> static __device__ __forceinline__ void write_ones(unsigned char *stages) {
+  constexpr uint32_t ONE = 0x3F80; /* of bf16, in the lower half of a word */
+  for (int i = (int)threadIdx.x; i < S::STAGES * S::CHUNKS * TERMS * SLOTS; i += BLOCK) {
+    const int slot = i % SLOTS, c = i / SLOTS / TERMS % S::CHUNKS, stage = i / SLOTS / TERMS / S::CHUNKS;
+    uint32_t *to = (uint32_t *)(stages + stage * S::STAGE_BYTES + S::ONES + c * NUMBERS_BYTES);
+    to[i % (TERMS * SLOTS)] = slot == c ? ONE : 0;
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* What is known of the chunks and of the rows; by a thread a chunk, then by a thread a row of each. */
 template <class S>
-static __device__ __forceinline__ void open_block(const struct attention_product &op,
+static __device__ __forceinline__ void open_block(const struct attention_product &op, unsigned char *stages,
                                                   attention_block<S> &block) {
   const struct window_piece w = op.piece[blockIdx.x];
-  const int lane = (int)threadIdx.x % 32, c = (int)threadIdx.x / 32;
   const int32_t window = window_of(op, w.place);
   block.seen[threadIdx.x] = 0;
   if (threadIdx.x == 0) {
     open_ring<S>(block.ring);
     block.feeder = {op.segment + w.first, w.end - w.first, 0, __ldg(op.segment + w.first), 0, 1};
   }
-  __syncwarp();
-  if (c < S::CHUNKS) {
-    const int32_t col = (int32_t)blockIdx.y * S::COLUMNS + c * S::N;
+  if (threadIdx.x < S::CHUNKS) {
+    const int32_t block_col = (int32_t)blockIdx.y * S::COLUMNS, col = block_col + (int)threadIdx.x * S::N;
     const int32_t head = min(col / op.each, op.heads - 1);
-    float lowest = FLT_MAX;
-    for (int t = w.first + lane; S::FORWARD && t < w.end; t += 32)
-      lowest = fminf(lowest, __ldg(op.lowest + (int64_t)__ldg(op.segment + t) * op.heads + head));
-#pragma unroll
-    for (int o = 1; o < 32; o *= 2) lowest = fminf(lowest, __shfl_xor_sync(~0u, lowest, o));
-    if (lane == 0)
-      block.chunk[c] = {head, col - (op.x_cols == op.width ? 0 : head * op.each), col < op.width,
-                        col == head * op.each, lowest};
+    int like = 0;
+    for (int c = 0; c < S::CHUNKS; c++) like += min((block_col + c * S::N) / op.each, op.heads - 1) == head;
+    auto &chunk = block.chunk[threadIdx.x];
+    chunk.head = head;
+    chunk.x_col = col - (op.x_cols == op.width ? 0 : head * op.each);
+    chunk.there = col < op.width;
+    chunk.first = col == head * op.each;
+    chunk.share = 1.f / (float)like;
   }
+  if (S::FORWARD) write_ones<S>(stages);
   __syncthreads();
   for (int i = (int)threadIdx.x; i < S::CHUNKS * TILE_ROWS; i += BLOCK) {
-    const auto &chunk = block.chunk[i / TILE_ROWS];
-    const float term = row_term(op, window, i % TILE_ROWS, chunk.head);
-    block.row[i / TILE_ROWS][i % TILE_ROWS] = {term, -in_log2(score_of_terms(term, chunk.lowest))};
+    const int32_t head = block.chunk[i / TILE_ROWS].head;
+    const uint2 highest = __ldg((const uint2 *)op.columns.highest + head);
+    block.row[i / TILE_ROWS][i % TILE_ROWS] = row_of_term<S>(
+        row_term(op, window, i % TILE_ROWS, head), make_float2(of_ordered(highest.x), of_ordered(highest.y)));
   }
   __syncthreads();
 }
@@ -318,27 +339,29 @@ static __device__ __forceinline__ void attend_window(const CUtensorMap &map,
                                                      const struct attention_product &op) {
   extern __shared__ __align__(1024) unsigned char stages[];
   __shared__ attention_block<S> block;
-  open_block<S>(op, block);
+  open_block<S>(op, stages, block);
   int left = __shfl_sync(~0u, block.feeder.tiles, 0); /* alike in the warp, and known to be */
-  struct row_pair rows[S::CHUNKS] = {};
-  float sum[S::CHUNKS][S::N / 2] = {}, positive[S::CHUNKS][S::N / 2] = {};
-  uint32_t parity = 0;
+  const int r = row_of_thread();
+  struct side_sums<S> sums = {};
+  uint32_t mine[S::CHUNKS][2], parity = 0;
+#pragma unroll
+  for (int c = 0; c < S::CHUNKS; c++)
+    mine[c][0] = block.row[c][r].term, mine[c][1] = block.row[c][r + 8].term;
   int slot = 0;
 #pragma unroll 1
   for (; left > 0; left--) {
     if (threadIdx.x == 0) fetch_until<S>(op, &map, stages, block, left);
     __syncwarp();
     barrier_wait(&block.ring.full[slot], parity);
-    sum_tile<S>(stages + slot * S::STAGE_BYTES, block, rows, sum, positive);
+    sum_tile<S>(stages + slot * S::STAGE_BYTES, block, mine, sums);
     if (threadIdx.x % 32 == 0) barrier_arrive(&block.ring.empty[slot]);
     if (++slot == S::STAGES) slot = 0, parity ^= 1;
   }
-  const int r = row_of_thread();
   uint32_t seen = block.seen[threadIdx.x];
   seen |= __shfl_xor_sync(~0u, seen, 1);
   seen |= __shfl_xor_sync(~0u, seen, 2);
-  bool again = write_row<S>(op, block, r, 0, seen & 0x55555555u, rows, sum, positive);
-  again |= write_row<S>(op, block, r + 8, 1, seen & 0xAAAAAAAAu, rows, sum, positive);
+  bool again = write_row<S>(op, block, r, 0, seen & 0x55555555u, sums);
+  again |= write_row<S>(op, block, r + 8, 1, seen & 0xAAAAAAAAu, sums);
   if (__syncthreads_or(again)) rows_again<S>(op, block);
 }
 
