@@ -237,6 +237,11 @@ static int take_schema(struct arrow_rows *rows, const struct ArrowSchema *schema
   return 0;
 }
 
+void arrow_rows_skip(void *context, int64_t column) {
+  struct arrow_rows *rows = context;
+  if (rows->column && column < rows->columns) rows->column[column].format = 0;
+}
+
 static int read_schema(struct arrow_rows *rows, const char **reason) {
   struct ArrowSchema schema = {0};
   int code = check_call(rows, rows->stream.get_schema(&rows->stream, &schema), reason);

@@ -19,6 +19,10 @@ struct arrow_rows *arrow_rows_open(struct ArrowArrayStream *stream, const char *
  * *reason says why. */
 int64_t arrow_rows_read(void *context, char *to, int64_t size, const char **reason);
 
+/* Fields of that column are empty from now on, and cost nothing; ahead of the line of names it does nothing.
+ */
+void arrow_rows_skip(void *context, int64_t column);
+
 /* Releases the stream, too. */
 void arrow_rows_close(void *context);
 

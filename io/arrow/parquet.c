@@ -25,7 +25,8 @@ int parquet_is_one(const char *path) {
 int parquet_open(struct text *text, const char *path) {
   struct ArrowArrayStream stream;
   TRY(parquet_stream_open(&stream, path));
-  const struct text_source rows = {arrow_rows_open(&stream, path), arrow_rows_read, arrow_rows_close};
+  const struct text_source rows = {arrow_rows_open(&stream, path), arrow_rows_read, arrow_rows_close,
+                                   arrow_rows_skip};
   return text_open_source(text, path, &rows);
 }
 #else

@@ -30,6 +30,10 @@ int text_open_source(struct text *text, const char *path, const struct text_sour
   return begin(text, path);
 }
 
+void text_skip_column(struct text *text, int64_t column) {
+  if (text->source.skip) text->source.skip(text->source.context, column);
+}
+
 void text_close(struct text *text) {
   gzip_close(text->file);
   if (text->source.context) text->source.close(text->source.context);

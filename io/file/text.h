@@ -18,6 +18,7 @@ struct text_source {
   void *context;                                                               /* NULL: memory was short */
   int64_t (*read)(void *context, char *to, int64_t size, const char **reason); /* as gzip_read */
   void (*close)(void *context);
+  void (*skip)(void *context, int64_t column); /* NULL: it is not told */
 };
 
 struct text {
@@ -41,6 +42,10 @@ void text_close(struct text *text);
 /* A text of a source, which it owns from then on and closes; `path` is for messages. Errors: FAILED: memory.
  */
 int text_open_source(struct text *text, const char *path, const struct text_source *source);
+
+/* Of a table, once its first line has been read: nobody asks for that column, and its source may leave fields
+ * of lines that come empty. */
+void text_skip_column(struct text *text, int64_t column);
 
 /* The next line without its end, NUL-terminated, owned by text until the next call; NULL when there is none.
  * Errors: BAD_INPUT for damaged or truncated gzip data, a NUL byte, a line that is too long. */

@@ -7,7 +7,18 @@ for program in buildah debootstrap; do command -v $program >/dev/null || skip "$
 [[ $ID == debian ]] || skip "this is not Debian"
 git -C "$GNNTRAIN_SOURCE" rev-parse HEAD >/dev/null 2>&1 || skip "the source is no clone"
 export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
-buildah() { command buildah --root "$PWD/store" --runroot "$PWD/run" "$@"; }
+# For what it starts Buildah seals a copy of itself in memory, which on a loaded machine the kernel refuses now and then; that is tried
+# again.
+buildah() {
+  local try code=0
+  for try in 1 2 3; do
+    code=0
+    command buildah --root "$PWD/store" --runroot "$PWD/run" "$@" 2>"errors.$try" || code=$?
+    ((code)) && grep -q 'sealing memfd copy: Device or resource busy' "errors.$try" || break
+  done
+  cat "errors.$try" >&2
+  return $code
+}
 trap 'buildah rm --all >/dev/null 2>&1; buildah rmi --all --force >/dev/null 2>&1; rm -rf root store run' EXIT
 
 works git clone -q "$GNNTRAIN_SOURCE" source

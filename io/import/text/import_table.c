@@ -96,6 +96,7 @@ static int read_edges(struct import *import) {
   TRY(table_find_role(&table, column->weight, ROLE_WEIGHT));
   if (!column->from) TRY(table_take_role(&table, ROLE_FROM));
   if (!column->to) TRY(table_take_role(&table, ROLE_TO));
+  table_skip_rest(&table);
   import->valued = column->weight != NULL;
   return import_arc_lines(import, &table.text, &reader, &state);
 }

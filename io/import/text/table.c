@@ -51,6 +51,11 @@ int table_take_role(struct table *table, enum role role) {
   return table_set_role(table, c, role);
 }
 
+void table_skip_rest(struct table *table) {
+  for (int64_t c = 0; c < table->head.columns; c++)
+    if (table->column[c].role == ROLE_NONE) text_skip_column(&table->text, c);
+}
+
 int table_cell(const struct table *table, const struct text *text, int64_t column, char **at, char **cell) {
   if (!*at)
     TEXT_FAIL(text, "has %lld fields; the first line names %lld columns", (long long)column,

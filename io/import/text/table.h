@@ -40,6 +40,9 @@ int table_find_role(struct table *table, const char *name, enum role role);
  * called by a number: the line of names is missing. */
 int table_take_role(struct table *table, enum role role);
 
+/* Columns without a role need not come any more: those that shall have one have it. */
+void table_skip_rest(struct table *table);
+
 /* The cell of that column, at *at in a row (csv_cell); and that the row ends behind its last one. Errors:
  * BAD_INPUT: the row has fewer fields than the table has columns, or more. */
 int table_cell(const struct table *table, const struct text *text, int64_t column, char **at, char **cell);

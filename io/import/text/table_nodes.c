@@ -295,6 +295,7 @@ int table_nodes_read(struct import *import) {
   TRY(table_open(&nodes.table, import->options->input));
   TRY(find_columns(&nodes));
   const int all = nodes.all;
+  if (!all) table_skip_rest(&nodes.table);
   TRY(csv_read_text(&nodes.table.text, &reader, &nodes, &rows));
   if (all && rows > 0) say_features(&nodes);
   return keep_nodes(&nodes);

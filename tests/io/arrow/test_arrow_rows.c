@@ -109,6 +109,29 @@ TEST(other_types_are_passed_over) {
   expect("id:l|day:tdD|x:f|when:c:tss:\n1|5|2.5|7\n2|6|.5|8\n", "id,day,x,when\n1,,2.5,\n2,,0.5,\n");
 }
 
+/* From the line that is asked for next. */
+TEST(columns_that_nobody_asks_for_stay_empty) {
+  const char *table = "id:l|name:u|kind:c:u\n7|a|red\n8|b|blue\n", *reason = NULL;
+  struct ArrowArrayStream stream;
+  char text[64] = "";
+  int living = 0;
+  made_stream(&stream, table, 0, 2, 9, -1, &living);
+  struct arrow_rows *rows = arrow_rows_open(&stream, "t.parquet");
+  assert_non_null(rows);
+  arrow_rows_skip(rows, 0); /* too early */
+  assert_int_equal(arrow_rows_read(rows, text, 13, &reason), 13);
+  assert_string_equal(text, "id,name,kind\n");
+  arrow_rows_skip(rows, 1);
+  arrow_rows_skip(rows, 3); /* there is none */
+  assert_int_equal(arrow_rows_read(rows, text, 8, &reason), 8);
+  arrow_rows_skip(rows, 2);
+  const int64_t got = arrow_rows_read(rows, text + 8, 40, &reason);
+  text[8 + got] = '\0';
+  assert_string_equal(text, "7,,red\n8,,blue\n");
+  arrow_rows_close(rows);
+  assert_int_equal(living, 0);
+}
+
 TEST(what_fails_is_told) {
   const char *table = "id:l\n1\n2\n3\n4\n", *reason = NULL;
   for (int64_t fails = 0; fails < 3; fails++) {
@@ -126,8 +149,8 @@ TEST(it_is_a_text) {
   char *line;
   int living = 0;
   made_stream(&stream, table, 0, 2, 9, -1, &living);
-  const struct text_source source = {arrow_rows_open(&stream, "t.parquet"), arrow_rows_read,
-                                     arrow_rows_close};
+  const struct text_source source = {arrow_rows_open(&stream, "t.parquet"), arrow_rows_read, arrow_rows_close,
+                                     arrow_rows_skip};
   assert_ok(text_open_source(&text, "t.parquet", &source));
   assert_ok(csv_head_read(&head, &text));
   assert_int_equal(head.columns, 2);
