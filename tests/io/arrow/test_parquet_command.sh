@@ -36,6 +36,16 @@ works "$stand_in" import table nodes.parquet edges.parquet bare/g.h5 --features 
 works gnndata import edgelist list/edges.txt list/g.h5 --features list/x.csv --split list/split.txt
 cmp bare/g.h5 list/g.h5 || fail "tables of Parquet became another dataset than an edge list"
 
+# Columns that nobody asks for, of more text than is read at once.
+awk 'BEGIN {
+  print "id,note,x"
+  for (i = 0; i < 30000; i++) printf "%d,a note of sixty letters that nobody who imports this asks for %d,%.17g\n", i, i, i / 7
+}' >wide.csv
+{ printf 'PAR1\nid:l|note:u|x:g\n' && tail -n +2 wide.csv | tr , '|'; } >wide.parquet
+works gnndata import table wide.csv edges.csv text/wide.h5 --features x
+works "$stand_in" import table wide.parquet edges.parquet parquet/wide.h5 --features x
+cmp text/wide.h5 parquet/wide.h5 || fail "columns that nobody asks for change the dataset"
+
 # No rows, a page that is damaged, a file that is cut, ids that are not there.
 refuses() {
   refused 2 "$1" "$stand_in" import table "${@:2}"

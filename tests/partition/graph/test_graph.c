@@ -41,6 +41,32 @@ TEST_ALSO_IN_BLOCKS(the_hash_does_not_depend_on_the_cut, 256) {
   random_end(&comm, &g, &dataset);
 }
 
+TEST(a_graph_has_a_skew_where_it_is_not_symmetric) {
+  for (int weighted = 0; weighted < 2; weighted++) {
+    struct random_graph g = {
+        .nodes = 90, .density = .1, .weighted = weighted, .loops = 1, .task = TASK_MULTICLASS, .seed = 3};
+    struct dataset dataset;
+    struct graph block = {0}, whole = {0};
+    random_dataset(&comm, &g, "test_graph_skew", &dataset);
+    random_block_of_rows(&comm, &dataset, &block);
+    uint64_t sum = graph_skew(&block);
+    assert_ok(comm_reduce(&comm, &sum, 1, NUMBER_UINT64, REDUCE_SUM));
+    assert_true(sum == 0);
+    assert_ok(graph_read(&dataset, 0, g.nodes, &whole));
+    assert_true(graph_skew(&whole) == 0);
+    const int64_t last = whole.edges - 1; /* of row 89, not its loop */
+    assert_true(whole.start[89] < last && whole.col[last - 1] < 89);
+    if (weighted)
+      whole.weight[last - 1] += 1;
+    else
+      whole.col[last - 1] ^= 1;
+    assert_true(graph_skew(&whole) != 0);
+    graph_free(&block);
+    graph_free(&whole);
+    random_end(&comm, &g, &dataset);
+  }
+}
+
 TEST_ALSO_IN_BLOCKS(symmetric_graphs_pass, 256) {
   struct random_graph g = {
       .nodes = 90, .density = .1, .weighted = 1, .loops = 1, .task = TASK_MULTICLASS, .seed = 4};
