@@ -125,19 +125,19 @@ uint64_t graph_hash(const struct graph *graph) {
   return sum;
 }
 
-/* Columns ascend: those before the diagonal count against those behind it. */
+/* Above the diagonal it counts, below it counts against. */
+static uint64_t skew_of_edge(int64_t row, int64_t col, uint32_t weight) {
+  const uint64_t hash = pair_hash(row, col, weight);
+  return col > row ? hash : col < row ? -hash : 0;
+}
+
 static uint64_t skew_of_row(const struct graph *graph, int64_t row) {
   const int64_t v = graph->first + row, first = graph->start[row], end = graph->start[row + 1];
   uint64_t sum = 0;
-  for (int64_t e = first; graph->weight && e < end; e++) {
-    const uint64_t hash = pair_hash(v, graph->col[e], graph_weight_bits(graph, e));
-    sum += graph->col[e] < v ? -hash : graph->col[e] > v ? hash : 0;
-  }
+  for (int64_t e = first; graph->weight && e < end; e++)
+    sum += skew_of_edge(v, graph->col[e], graph_weight_bits(graph, e));
   if (graph->weight) return sum;
-  for (int64_t e = first; e < end; e++) {
-    const uint64_t hash = pair_hash(v, graph->col[e], 0);
-    sum += graph->col[e] < v ? -hash : graph->col[e] > v ? hash : 0;
-  }
+  for (int64_t e = first; e < end; e++) sum += skew_of_edge(v, graph->col[e], 0);
   return sum;
 }
 

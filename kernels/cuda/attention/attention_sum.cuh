@@ -16,10 +16,8 @@
 
 #include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/attention/tiles/attention_tiles.h"
+#include "kernels/cuda/common/score.cuh"
 #include "kernels/cuda/spmm/spmm_sum.cuh"
-
-constexpr float SCORE_SLOPE = 0.2f;
-constexpr float LOWEST = -1e30f; /* below every score; finite, so that differences are */
 
 enum direction { FORWARD, BACKWARD };
 
@@ -92,15 +90,6 @@ static __device__ __forceinline__ void spread(const struct columns_in_memory<T, 
 #pragma unroll
     for (int i = 0; i < WIDE; i++) to[i] = column_of<T>(word, i);
   }
-}
-
-/* In units of log 2; rounded alike wherever it is taken from another. */
-static __device__ __forceinline__ float scaled(float x) {
-  return __fmul_rn(x, LOG2_E);
-}
-
-static __device__ __forceinline__ float leaky(float x) {
-  return fmaxf(x, SCORE_SLOPE * x);
 }
 
 /* Where a thread stands, and which columns are its: neighbouring ones of one head. */

@@ -16,10 +16,7 @@
 #include <cfloat>
 
 #include "kernels/cuda/attention/tiles/attention_tiles.h"
-#include "kernels/cuda/common/vec.cuh"
-
-constexpr float NEGATIVE_SLOPE = 0.2f;
-constexpr float NO_ARC = -1e30f; /* the max of a row without arcs, below every score */
+#include "kernels/cuda/common/score.cuh"
 
 /* Heads of neighbouring chunks of a block, whose numbers lie in columns of their own of one product. */
 constexpr int SLOTS = 4;
@@ -32,15 +29,6 @@ template <bool FORWARD> struct tile_terms {
   static constexpr int NEGATIVES = TILE_COLS, DELTAS = NEGATIVES + TILE_COLS / 2;
   static constexpr int WORDS = DELTAS + (FORWARD ? 0 : TILE_COLS * SLOTS);
 };
-
-/* In units of log 2, as the other kernels of attention round it. */
-static __device__ __forceinline__ float in_log2(float x) {
-  return __fmul_rn(x, LOG2_E);
-}
-
-static __device__ __forceinline__ float leaky_score(float x) {
-  return fmaxf(x, NEGATIVE_SLOPE * x);
-}
 
 /* Two terms as halves of a word, so small that none is infinite below 2^23. */
 static __device__ __forceinline__ uint32_t pair_of_halves(float x, float y) {
@@ -83,7 +71,7 @@ static __device__ __forceinline__ struct column_numbers column_numbers_of(const 
 
 /* Logarithms of a column's factors. */
 static __device__ __forceinline__ float2 logs_of(const struct column_numbers &of) {
-  return make_float2(of.term - of.log_sum, NEGATIVE_SLOPE * of.term - of.log_sum);
+  return make_float2(of.term - of.log_sum, SCORE_SLOPE * of.term - of.log_sum);
 }
 
 /* A block has one segment after the other, a warp a head after the other, a thread two columns. */
@@ -121,8 +109,8 @@ static __device__ __forceinline__ void lay_out_pair(const struct column_numbers 
   const int place = pair / 8 * 4 + pair % 4, other = pair / 4 % 2; /* of a step's quarter; which pair */
   const float2 a = logs_of(x[0]), b = logs_of(x[1]);
   *(uint2 *)(to + 4 * place + 2 * other) = make_uint2(
-      rounded_pair(exp2_of(in_log2(a.x - highest.x)), exp2_of(in_log2(b.x - highest.x))),
-      rounded_pair(exp2_of(in_log2(a.y - highest.y)), exp2_of(in_log2(b.y - highest.y))));
+      rounded_pair(exp2_of(scaled(a.x - highest.x)), exp2_of(scaled(b.x - highest.x))),
+      rounded_pair(exp2_of(scaled(a.y - highest.y)), exp2_of(scaled(b.y - highest.y))));
   to[T::NEGATIVES + 2 * place + other] = pair_of_halves(-x[0].term, -x[1].term);
   if constexpr (!FORWARD) {
 #pragma unroll

@@ -30,12 +30,12 @@ static __device__ __forceinline__ void each_arc(const struct attention_product &
 template <class S>
 static __device__ float base_again(const struct attention_product &op, const struct window_piece &w,
                                    const attention_block<S> &block, int r, int c, float mine) {
-  float base = NO_ARC;
+  float base = LOWEST;
   if (block.all[c][r] >= LEAST_ALL) return block.row[c][r].base;
   each_arc(op, w, r, [&](int32_t segment, int u) {
     const struct column_numbers of = column_numbers_of<true>(op.columns, segment * TILE_COLS + u,
                                                              block.chunk[c].head);
-    base = fmaxf(base, leaky_score(mine + of.term));
+    base = fmaxf(base, leaky(mine + of.term));
   });
   return base;
 }
@@ -54,7 +54,7 @@ static __device__ void column_again(const struct attention_product &op, const st
     const int32_t at = segment * TILE_COLS + u;
     const struct column_numbers of = column_numbers_of<S::FORWARD>(op.columns, at, head);
     const float s = mine + of.term;
-    const float weight = exp2_of(fmaf(leaky_score(s), LOG2_E, -in_log2(S::FORWARD ? base : of.log_sum)));
+    const float weight = exp2_of(fmaf(leaky(s), LOG2_E, -scaled(S::FORWARD ? base : of.log_sum)));
     const float number = weight * of.delta,
                 value = col >= op.width ? 0 : (float)op.x[at * op.x_stride + x_col];
     all += number;

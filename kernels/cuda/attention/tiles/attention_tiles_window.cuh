@@ -273,7 +273,7 @@ static __device__ __forceinline__ bool write_row(const struct attention_product 
       again |= seen && !(fmaxf(of.positive, of.negative) <= MOST_FACTOR);
     if (threadIdx.x % 4 != 0) continue;
     if (S::FORWARD) block.all[c][r] = all;
-    if (chunk.first) write_numbers(op, row, chunk.head, S::FORWARD && all > 0 ? of.base : NO_ARC, all, some);
+    if (chunk.first) write_numbers(op, row, chunk.head, S::FORWARD && all > 0 ? of.base : LOWEST, all, some);
   }
   again = __shfl_xor_sync(~0u, (int)again, 1) || again;
   again = __shfl_xor_sync(~0u, (int)again, 2) || again;
@@ -283,9 +283,9 @@ static __device__ __forceinline__ bool write_row(const struct attention_product 
 
 /* A row's factors, from the highest ones of columns. */
 template <class S> static __device__ __forceinline__ struct tile_row row_of_term(float term, float2 highest) {
-  const float positive = term + highest.x, negative = NEGATIVE_SLOPE * term + highest.y;
-  const float base = S::FORWARD ? fmaxf(positive, negative) : 0, minus = -in_log2(base);
-  return {pair_of_halves(term, term), exp2_of(in_log2(positive) + minus), exp2_of(in_log2(negative) + minus),
+  const float positive = term + highest.x, negative = SCORE_SLOPE * term + highest.y;
+  const float base = S::FORWARD ? fmaxf(positive, negative) : 0, minus = -scaled(base);
+  return {pair_of_halves(term, term), exp2_of(scaled(positive) + minus), exp2_of(scaled(negative) + minus),
           base};
 }
 
