@@ -131,6 +131,8 @@ static int write_entries(const struct buckets *buckets, const struct sorted_bloc
   return OK;
 }
 
+/* A thread writes its block's entries when it comes for another one: what is left of an iteration behind its
+ * ordered part would keep the next block from its own. */
 int buckets_deal(struct buckets *buckets) {
   struct arcs *list = buckets->list;
   struct error_first error = {0};
@@ -139,15 +141,17 @@ int buckets_deal(struct buckets *buckets) {
   {
     ENDED_BY(sorted_free) struct sorted_block sorted = {0};
     int code = sorted_make(buckets, &sorted);
-#pragma omp for ordered schedule(dynamic, 1)
+#pragma omp for ordered schedule(dynamic, 1) nowait
     for (int64_t b = 0; b < list->blocks; b++) {
-      if (code == OK) code = sort_block(buckets, &sorted, b);
-#pragma omp ordered
-      if (code == OK) reserve_places(buckets, &sorted);
       if (code == OK) code = write_entries(buckets, &sorted);
+      if (code == OK) code = sort_block(buckets, &sorted, b);
       error_note(&error, b, code);
       arcs_drop(list, b);
+#pragma omp ordered
+      if (code == OK) reserve_places(buckets, &sorted);
     }
+    if (code == OK) code = write_entries(buckets, &sorted);
+    error_note(&error, list->blocks, code);
   }
   return error_raise_noted(&error);
 }

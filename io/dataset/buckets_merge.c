@@ -19,8 +19,8 @@ struct table {
   int64_t *end;            /* [digits + 1]: of each digit, in the end of each row: where its entries end */
   int32_t *col;            /* [entries], merged */
   float *sum;              /* likewise; NULL unless weighted */
-  int64_t kept;
-  struct merged merged; /* of all buckets so far */
+  int64_t kept, place;     /* arcs, and where they go */
+  struct merged merged;    /* of all buckets so far */
 };
 
 static void table_free(struct table *table) {
@@ -137,12 +137,13 @@ static int merge_bucket(struct table *table, const struct buckets *buckets, cons
 }
 
 /* In the order of the buckets: where the bucket's arcs go. */
-static int64_t take_place(struct csr *graph, const struct table *table) {
+static void take_place(struct csr *graph, struct table *table) {
+  table->place = graph->nnz;
   graph->nnz += table->kept;
-  return graph->nnz - table->kept;
 }
 
-static void copy_rows(const struct csr *graph, const struct table *table, int64_t place) {
+static void copy_rows(const struct csr *graph, const struct table *table) {
+  const int64_t place = table->place;
   if (table->kept == 0) return;
   memcpy(graph->col + place, table->col, (size_t)table->kept * sizeof *graph->col);
   if (graph->weight) memcpy(graph->weight + place, table->sum, (size_t)table->kept * sizeof *graph->weight);
@@ -153,6 +154,7 @@ static void drop(struct spill *spill, struct bucket *bucket) {
   spill_drop(spill, &bucket->weights);
 }
 
+/* A thread copies its bucket's rows when it comes for another one, as in buckets_deal. */
 static int merge_all(struct buckets *buckets, int both, struct csr *graph, struct merged *merged) {
   struct arcs *list = buckets->list;
   struct error_first error = {0};
@@ -160,16 +162,16 @@ static int merge_all(struct buckets *buckets, int both, struct csr *graph, struc
   {
     ENDED_BY(table_free) struct table table = {0};
     int code = OK;
-#pragma omp for ordered schedule(dynamic, 1)
+#pragma omp for ordered schedule(dynamic, 1) nowait
     for (int64_t k = 0; k < buckets->count; k++) {
-      int64_t place = 0;
+      if (code == OK) copy_rows(graph, &table);
       if (code == OK) code = merge_bucket(&table, buckets, &buckets->bucket[k], both, graph->start);
-#pragma omp ordered
-      if (code == OK) place = take_place(graph, &table);
-      if (code == OK) copy_rows(graph, &table, place);
       error_note(&error, k, code);
       drop(&list->spill, &buckets->bucket[k]);
+#pragma omp ordered
+      if (code == OK) take_place(graph, &table);
     }
+    if (code == OK) copy_rows(graph, &table);
 #pragma omp critical(buckets_merged)
     {
       merged->own += table.merged.own;

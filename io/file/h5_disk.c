@@ -68,15 +68,19 @@ static haddr_t get_end(const H5FD_t *driver, H5FD_mem_t type) {
   return ((const struct disk_file *)driver)->end;
 }
 
+/* Whether it is to be noted where data lie, and nothing else done. */
+static int note(struct h5_disk *disk, H5FD_mem_t type, haddr_t at, size_t size) {
+  if (!disk->notes || type != H5FD_MEM_DRAW) return 0;
+  disk->noted_at = (int64_t)at;
+  disk->noted_bytes = (int64_t)size;
+  return 1;
+}
+
 /* Behind the end of the file there are zeros. */
 static herr_t disk_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size, void *to) {
   (void)transfer;
   struct h5_disk *disk = ((struct disk_file *)driver)->disk;
-  if (disk->notes && type == H5FD_MEM_DRAW) {
-    disk->noted_at = (int64_t)at;
-    disk->noted_bytes = (int64_t)size;
-    return 0;
-  }
+  if (note(disk, type, at, size)) return 0;
   char *next = to;
   while (size > 0) {
     ssize_t got = pread(disk->descriptor, next, size < MOST ? size : MOST, (off_t)at);
@@ -94,25 +98,25 @@ static herr_t disk_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t
   return 0;
 }
 
-static void put(struct h5_disk *disk, haddr_t at, size_t size, const char *next) {
-  while (size > 0 && !disk->error) {
-    ssize_t written = pwrite(disk->descriptor, next, size < MOST ? size : MOST, (off_t)at);
+void h5_disk_put(struct h5_disk *disk, int64_t at, int64_t bytes, const void *from) {
+  for (const char *next = from; bytes > 0 && !disk->error;) {
+    ssize_t written = pwrite(disk->descriptor, next, (size_t)(bytes < MOST ? bytes : MOST), (off_t)at);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       disk->error = written < 0 ? errno : ENOSPC;
       return;
     }
     next += written;
-    at += (haddr_t)written;
-    size -= (size_t)written;
+    at += written;
+    bytes -= written;
   }
 }
 
 static herr_t disk_write(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
                          const void *from) {
-  (void)type, (void)transfer;
+  (void)transfer;
   struct disk_file *file = (struct disk_file *)driver;
-  put(file->disk, at, size, from);
+  if (!note(file->disk, type, at, size)) h5_disk_put(file->disk, (int64_t)at, (int64_t)size, from);
   if (at + size > file->end) file->end = at + size;
   return 0;
 }

@@ -35,6 +35,12 @@ int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first
 int h5_read_chunks(struct h5 *h5, const struct h5_set *s, int64_t first, int64_t count, enum h5_type type,
                    void *data);
 
+/* Writes rows of what is open past HDF5, by all threads, where it can: those of whole chunks, [*from, *to),
+ * under the same conditions; the others, or all where *from = *to, are left to HDF5. h5_error tells what went
+ * wrong. */
+void h5_write_chunks(struct h5 *h5, const struct h5_set *s, int64_t first, int64_t count, hid_t type,
+                     const void *data, int64_t *from, int64_t *to);
+
 /* Copies of `count` strings, of any length or of one: of the selected rows of a dataset, or of an attribute
  * (space 0); `memory` is their extent. The caller frees each, also after an error. Errors: BAD_INPUT, without
  * a name: they are damaged; FAILED: memory. */
@@ -59,13 +65,16 @@ const char *h5_cause(const struct h5 *h5, char text[H5_CAUSE]);
 /* Where HDF5 reads and writes a file, and the first error (errno) of the system there; 0: none. */
 struct h5_disk {
   int descriptor, error;
-  int notes;                     /* data, not what describes them, are not read: it is noted where they lie */
+  int notes;                     /* data, not what describes them, stay: it is noted where they lie */
   int64_t noted_at, noted_bytes; /* the last ones */
 };
 
 /* Lets HDF5 open the next file with these properties there, whatever its name; *disk stays where it is until
  * the file is closed. 0: HDF5 has no memory for that. */
 int h5_use_disk(hid_t access, struct h5_disk *disk);
+
+/* Writes there unless an error has been noted; notes what the system says. */
+void h5_disk_put(struct h5_disk *disk, int64_t at, int64_t bytes, const void *from);
 
 /* The system's error with that file so far, though HDF5's calls may all have succeeded. */
 int h5_error(const struct h5 *h5);

@@ -133,19 +133,31 @@ int h5_new_dataset(struct h5 *h5, const char *name, enum h5_type type, int64_t r
   return create_set(h5, name, file_type(type), rows, cols);
 }
 
-static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t count, hid_t type,
-                     const void *data) {
-  char text[H5_CAUSE];
-  ENDED_BY(h5_close_set) struct h5_set s = {0};
-  TRY(open_rows(h5, name, first, count, &s));
-  if (count == 0 || s.bytes == 0) return OK;
+/* What does not fit is said here, in `text`. */
+static herr_t write_by_hdf5(const struct h5 *h5, const struct h5_set *s, int64_t first, int64_t count,
+                            hid_t type, const void *data, char text[H5_CAUSE]) {
   hid_t memory;
-  select_rows(&s, first, count, &memory);
-  herr_t status = H5Dwrite(s.id, type, memory, s.space, H5P_DEFAULT, data);
-  if (status >= 0) status = H5Dflush(s.id); /* what does not fit is said here */
+  select_rows(s, first, count, &memory);
+  herr_t status = count ? H5Dwrite(s->id, type, memory, s->space, H5P_DEFAULT, data) : 0;
+  if (status >= 0) status = H5Dflush(s->id);
   if (h5_error(h5)) status = -1;
   if (status < 0) h5_cause(h5, text);
   H5Sclose(memory);
+  return status;
+}
+
+static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t count, hid_t type,
+                     const void *data) {
+  char text[H5_CAUSE];
+  int64_t from, to;
+  ENDED_BY(h5_close_set) struct h5_set s = {0};
+  TRY(open_rows(h5, name, first, count, &s));
+  if (count == 0 || s.bytes == 0) return OK;
+  const int64_t row_bytes = s.bytes / s.shape.dim[0];
+  h5_write_chunks(h5, &s, first, count, type, data, &from, &to);
+  const char *behind = (const char *)data + (to - first) * row_bytes;
+  herr_t status = write_by_hdf5(h5, &s, first, from - first, type, data, text);
+  if (status >= 0) status = write_by_hdf5(h5, &s, to, first + count - to, type, behind, text);
   if (status < 0) FAIL(FAILED, "%s: %s cannot be written (%s)", h5->path, name, text);
   return OK;
 }

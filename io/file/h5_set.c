@@ -124,25 +124,29 @@ int h5_copy_strings(hid_t id, hid_t type, hid_t memory, hid_t space, int64_t cou
   return OK;
 }
 
+static void measure_chunk(struct h5_set *s) {
+  hsize_t chunk[H5S_MAX_RANK];
+  if (H5Pget_layout(s->layout) != H5D_CHUNKED) return;
+  const int dims = H5Pget_chunk(s->layout, H5S_MAX_RANK, chunk);
+  s->chunk_bytes = (int64_t)H5Tget_size(s->type);
+  for (int d = 0; d < dims; d++) {
+    if (__builtin_mul_overflow(s->chunk_bytes, (int64_t)chunk[d], &s->chunk_bytes) || s->chunk_bytes < 0)
+      s->chunk_bytes = INT64_MAX;
+  }
+}
+
 /* Sizes that the file cannot back are refused here, before anybody allocates by them. */
 static int check_size(const struct h5 *h5, const char *name, struct h5_set *s) {
   struct stat status;
   if (fstat(h5->disk->descriptor, &status) != 0) FAIL(BAD_INPUT, "%s: %s", h5->path, strerror(errno));
-  int64_t limit = (int64_t)status.st_size * MOST_COMPRESSION, chunk_bytes = (int64_t)H5Tget_size(s->type);
+  int64_t limit = (int64_t)status.st_size * MOST_COMPRESSION;
   H5D_layout_t layout = H5Pget_layout(s->layout);
   if (layout == H5D_VIRTUAL || H5Pget_external_count(s->layout) > 0)
     FAIL(BAD_INPUT, "%s: %s: keeps its data in other files, which is not allowed", h5->path, name);
   if (layout == H5D_CHUNKED) {
-    hsize_t chunk[H5S_MAX_RANK];
-    int dims = H5Pget_chunk(s->layout, H5S_MAX_RANK, chunk);
-    for (int d = 0; d < dims; d++) {
-      if (__builtin_mul_overflow(chunk_bytes, (int64_t)chunk[d], &chunk_bytes) || chunk_bytes < 0)
-        chunk_bytes = INT64_MAX;
-    }
-    if (chunk_bytes > LARGEST_CHUNK || chunk_bytes > limit)
+    if (s->chunk_bytes > LARGEST_CHUNK || s->chunk_bytes > limit)
       FAIL(BAD_INPUT, "%s: %s: has chunks of %lld bytes; at most %lld are allowed", h5->path, name,
-           (long long)chunk_bytes, (long long)(limit < LARGEST_CHUNK ? limit : LARGEST_CHUNK));
-    s->chunk_bytes = chunk_bytes;
+           (long long)s->chunk_bytes, (long long)(limit < LARGEST_CHUNK ? limit : LARGEST_CHUNK));
   } else if (H5Dget_storage_size(s->id) > 0) {
     limit = status.st_size;
   }
@@ -175,6 +179,7 @@ static int measure_set(struct h5 *h5, const char *name, struct h5_set *s) {
   if (too_large) FAIL(BAD_INPUT, "%s: %s: claims more than 2^63 bytes", h5->path, name);
   if (empty) s->bytes = 0;
   s->shape.dims = dims;
+  measure_chunk(s);
   if (!h5->written.open) TRY(check_size(h5, name, s)); /* a file being written is still short */
   return OK;
 }

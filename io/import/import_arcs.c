@@ -3,6 +3,8 @@
 #include "io/file/text_pieces.h"
 #include "runtime/base/base.h"
 
+enum { APART = 128 }; /* bytes: what threads write at every line shares no line of a cache */
+
 struct reading {
   struct import *import;
   const struct arc_reader *reader;
@@ -11,14 +13,20 @@ struct reading {
   struct arcs *arcs;
 };
 
+static char *state_of(const struct reading *reading, int p) {
+  return reading->piece + (size_t)p * (reading->reader->size + APART);
+}
+
 static int read_piece(void *context, struct text *text, int p) {
   struct reading *reading = context;
-  char *state = reading->piece + (size_t)p * reading->reader->size;
-  struct arcs *arcs = &reading->arcs[p];
+  char *state = state_of(reading, p);
+  struct arcs arcs = reading->arcs[p];
   memcpy(state, reading->state, reading->reader->size);
-  arcs->weighted = reading->import->edges.list.weighted;
-  TRY(reading->reader->lines(state, text, arcs));
-  return arcs_pack(arcs);
+  arcs.weighted = reading->import->edges.list.weighted;
+  int code = reading->reader->lines(state, text, &arcs);
+  if (code == OK) code = arcs_pack(&arcs);
+  reading->arcs[p] = arcs;
+  return code;
 }
 
 static int join_pieces(void *context, int pieces) {
@@ -26,7 +34,7 @@ static int join_pieces(void *context, int pieces) {
   const struct arc_reader *reader = reading->reader;
   for (int p = 0; p < pieces; p++) {
     TRY(arcs_join(&reading->import->edges.list, &reading->arcs[p]));
-    if (reader->join) reader->join(reading->state, reading->piece + (size_t)p * reader->size);
+    if (reader->join) reader->join(reading->state, state_of(reading, p));
   }
   return OK;
 }
@@ -36,7 +44,7 @@ int import_arc_lines(struct import *import, struct text *text, const struct arc_
   int most = text_pieces_most();
   FREED char *piece = NULL;
   struct reading reading = {.import = import, .reader = reader, .state = state};
-  TRY(memory_arrays("pieces of a text", ROOM(&piece, most * (int64_t)reader->size)));
+  TRY(memory_arrays("pieces of a text", ROOM(&piece, most * ((int64_t)reader->size + APART))));
   reading.piece = piece;
   TRY(memory_arrays("pieces of a text", ROOM(&reading.arcs, most)));
   int code = text_pieces_read(text, &pieces, &reading);

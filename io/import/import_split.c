@@ -5,8 +5,8 @@
 #include "io/file/csv.h"
 #include "io/import/graph_set.h"
 #include "io/import/import.h"
+#include "io/import/tickets.h"
 #include "runtime/base/base.h"
-#include "runtime/base/random.h"
 
 static void free_splits(struct dataset_source *source) {
   for (int64_t k = 0; k < source->splits; k++) {
@@ -216,30 +216,6 @@ int split_rule_parse(struct split_rule *rule, const char *text) {
   return OK;
 }
 
-/* A labelled node, or graph, with its random key: sorting by key is a random permutation. */
-struct ticket {
-  uint64_t key;
-  int64_t item;
-};
-
-static int compare_tickets(const void *a, const void *b) {
-  const struct ticket *x = a, *y = b;
-  return x->key != y->key ? COMPARE(x->key, y->key) : COMPARE(x->item, y->item);
-}
-
-static int64_t draw_tickets(const struct import *import, int64_t k, struct ticket *ticket) {
-  const struct dataset_source *source = &import->source;
-  struct philox_key key = random_key((uint64_t)import->options->seed, (uint32_t)k, 0, RANDOM_SPLIT);
-  int64_t count = 0;
-  for (int64_t i = 0; i < source_items(source); i++) {
-    if (source->label && source->label[source_node_of(source, i)] < 0) continue;
-    struct philox_block block = random_block(key, (uint64_t)source_node_of(source, i), 0);
-    ticket[count++] = (struct ticket){(uint64_t)block.word[0] << 32 | block.word[1], i};
-  }
-  qsort(ticket, (size_t)count, sizeof *ticket, compare_tickets);
-  return count;
-}
-
 /* 0 where there are no classes. */
 static int64_t class_of(const struct dataset_source *source, int64_t item) {
   return source->label ? source->label[source_node_of(source, item)] : 0;
@@ -275,7 +251,7 @@ static int split_once(struct import *import, const struct split_rule *rule, int6
   struct dataset_source *source = &import->source;
   const int64_t classes = rule->kind == SPLIT_PER_CLASS ? source->classes : 1, items = source_items(source);
   memset(drawing->used, 0, (size_t)classes * sizeof *drawing->used);
-  int64_t count = draw_tickets(import, k, drawing->ticket);
+  int64_t count = tickets_draw(import, k, drawing->ticket);
   deal_parts(import, rule, drawing->ticket, count, drawing->used, drawing->part);
   for (int64_t c = 0; k == 0 && rule->kind == SPLIT_PER_CLASS && c < classes; c++) {
     if ((double)drawing->used[c] < rule->train + rule->val)
@@ -292,7 +268,7 @@ enum { NO_FOLD = -1 };
 
 static void deal_folds(const struct import *import, int64_t folds, struct drawing *drawing, int64_t *fold) {
   const struct dataset_source *source = &import->source;
-  const int64_t count = draw_tickets(import, 0, drawing->ticket);
+  const int64_t count = tickets_draw(import, 0, drawing->ticket);
   int64_t *before = drawing->used; /* how many come before the next one of a class */
   for (int64_t i = 0; i < source_items(source); i++) fold[i] = NO_FOLD;
   for (int64_t i = 0; i < count; i++) before[class_of(source, drawing->ticket[i].item) + 1]++;

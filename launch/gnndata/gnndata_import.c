@@ -101,7 +101,7 @@ static void print_summary(const struct import *import) {
 
 /* Of an import that took its time. */
 static void print_times(const struct import *import, double written) {
-  if (import->read + import->sorted + written < 5) return;
+  if (import->read + import->sorted + written < 1) return;
   log_info("read in %.1f s, sorted in %.1f s, written in %.1f s; %s of memory at most", import->read,
            import->sorted, written, memory_text(memory_peak(), (char[16]){0}));
 }

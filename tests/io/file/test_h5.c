@@ -127,6 +127,51 @@ TEST(many_rows_are_read_by_all_threads) {
   }
 }
 
+/* Which rows go past HDF5 into a dataset of a file that is being written. */
+static void go_by_chunks(struct h5 *h5, int64_t first, int64_t count, enum h5_type type, const void *data,
+                         int64_t *from, int64_t *to) {
+  struct h5_set set;
+  assert_ok(h5_open_set(h5, "/set", &set));
+  h5_write_chunks(h5, &set, first, count, h5_memory_type(type), data, from, to);
+  h5_close_set(&set);
+}
+
+/* Whole chunks go past HDF5, which finds their checksums right; ends of the rows go through it. */
+TEST(many_rows_are_written_by_all_threads) {
+  enum { ROWS = 1500000, WIDTH = 12, CHUNK = (1 << 20) / WIDTH, HEAD = 777, MIDDLE = 1000000 };
+  uint8_t *bytes = many_bytes(ROWS * WIDTH), *back = calloc(ROWS, WIDTH);
+  double *other = calloc(ROWS, 3 * sizeof *other);
+  struct h5 h5;
+  struct h5_set set;
+  int64_t from, to;
+  assert_ok(h5_create(&h5, file_named("written_many.h5")));
+  assert_ok(h5_new_dataset(&h5, "/set", H5_INT32, ROWS, 3));
+  go_by_chunks(&h5, 0, ROWS, H5_INT32, back, &from, &to);
+  assert_int_equal(from, 0);
+  assert_int_equal(to, ROWS / CHUNK * CHUNK);
+  go_by_chunks(&h5, HEAD, MIDDLE, H5_INT32, bytes + HEAD * WIDTH, &from, &to);
+  assert_int_equal(from, CHUNK);
+  assert_int_equal(to, (HEAD + MIDDLE) / CHUNK * CHUNK);
+  go_by_chunks(&h5, HEAD, 10, H5_INT32, bytes, &from, &to);
+  assert_int_equal(from, to);
+  go_by_chunks(&h5, 0, ROWS, H5_DOUBLE, other, &from, &to);
+  assert_int_equal(from, to);
+  assert_ok(h5_write_rows(&h5, "/set", 0, HEAD, H5_INT32, bytes));
+  assert_ok(h5_write_rows(&h5, "/set", HEAD, MIDDLE, H5_INT32, bytes + HEAD * WIDTH));
+  assert_ok(h5_write_rows(&h5, "/set", HEAD + MIDDLE, ROWS - HEAD - MIDDLE, H5_INT32,
+                          bytes + (HEAD + MIDDLE) * WIDTH));
+  assert_ok(h5_commit(&h5));
+  assert_ok(h5_open(&h5, path));
+  assert_ok(h5_open_set(&h5, "/set", &set));
+  assert_true(H5Dread(set.id, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >= 0);
+  assert_memory_equal(back, bytes, ROWS * WIDTH);
+  h5_close_set(&set);
+  h5_close(&h5);
+  free(bytes);
+  free(back);
+  free(other);
+}
+
 TEST(a_damaged_chunk_among_many_is_found) {
   const int64_t count = 2000000;
   uint8_t *bytes = many_bytes(4 * count), *back = malloc(4 * (size_t)count);

@@ -17,8 +17,9 @@ IN_TINY_FOLDER("h5_faults");
 enum fault { NONE, WRITE, SYNC, CLOSE, RENAME, READ, FAULTS };
 
 /* Which call of that kind on the files of the folder fails from now on, counted from 0. */
-static enum fault armed;
-static int countdown, error, lasting;
+static _Atomic enum fault armed;
+static _Atomic int countdown;
+static int error, lasting;
 
 static int is_ours(int fd) {
   char link[64], target[1024], place[600];
@@ -32,10 +33,8 @@ static int is_ours(int fd) {
 
 static int strikes(enum fault fault, int concerned) {
   if (fault != armed || !concerned) return 0;
-  if (countdown > 0) {
-    countdown--;
-    return 0;
-  }
+  const int left = countdown--; /* threads write at once */
+  if (left > 0 || (left < 0 && !lasting)) return 0;
   if (!lasting) armed = NONE;
   errno = error;
   return 1;
@@ -98,7 +97,9 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to) {
   return strikes(RENAME, 1) ? -1 : next(from_folder, from, to_folder, to);
 }
 
-enum { ROWS = 1500, COLS = 200 };
+enum { ROWS = 1500, COLS = 200, MANY = 1500000, FEW = 1000 };
+
+static int32_t many[MANY]; /* written and read past HDF5, by all threads */
 
 /* Chunks of about 1 MiB that blocks of rows do not fall together with, groups and attributes. */
 static int write_parts(struct h5 *h5, int64_t value) {
@@ -110,6 +111,10 @@ static int write_parts(struct h5 *h5, int64_t value) {
     TRY(h5_write_rows(h5, "/group/rows", first, ROWS - first < 700 ? ROWS - first : 700, H5_FLOAT,
                       rows + first * COLS));
   TRY(h5_write_all(h5, "/other/few", H5_FLOAT, 10, 0, rows));
+  for (int i = 0; i < MANY; i++) many[i] = (int32_t)value + i;
+  TRY(h5_new_dataset(h5, "/many", H5_INT32, MANY, 0));
+  TRY(h5_write_rows(h5, "/many", 0, FEW, H5_INT32, many));
+  TRY(h5_write_rows(h5, "/many", FEW, MANY - FEW, H5_INT32, many + FEW));
   return h5_commit(h5);
 }
 
@@ -127,6 +132,10 @@ static int read_parts(struct h5 *h5, int64_t *value) {
   TRY(h5_read_rows(h5, "/group/rows", 0, ROWS, H5_FLOAT, rows));
   for (int i = 0; i < ROWS * COLS; i++) {
     if (rows[i] != (float)(*value + i)) fail_msg("element %d is another", i);
+  }
+  TRY(h5_read_rows(h5, "/many", 0, MANY, H5_INT32, many));
+  for (int i = 0; i < MANY; i++) {
+    if (many[i] != (int32_t)*value + i) fail_msg("number %d is another", i);
   }
   return OK;
 }
@@ -172,7 +181,7 @@ static int strike_each(enum fault fault, const char *path) {
 
 TEST(each_failure_leaves_the_former_file) {
   char path[400];
-  static const int least[FAULTS] = {[WRITE] = 8, [SYNC] = 1, [CLOSE] = 1, [RENAME] = 1};
+  static const int least[FAULTS] = {[WRITE] = 18, [SYNC] = 1, [CLOSE] = 1, [RENAME] = 1};
   snprintf(path, sizeof path, "%s/file.h5", folder);
   assert_ok(write_file(path, 1));
   for (enum fault fault = WRITE; fault <= RENAME; fault++) {

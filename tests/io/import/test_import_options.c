@@ -1,4 +1,7 @@
 /* Features, labels and splits given beside the graph. */
+#include <omp.h>
+
+#include "io/import/tickets.h"
 #include "tests/io/import/importing.h"
 
 IN_MADE_FOLDER;
@@ -226,6 +229,29 @@ TEST(random_splits_have_their_fractions_and_differ) {
   assert_memory_not_equal(other, part[0], sizeof other);
   import_free(&again);
   import_free(&import);
+}
+
+TEST(tickets_ascend_and_are_the_same_on_any_number_of_threads) {
+  enum { ITEMS = 100000 };
+  struct import_options options = options_of("edgelist", "list");
+  struct import import = {.options = &options, .source = {.nodes = ITEMS}};
+  struct ticket *ticket = calloc(ITEMS, sizeof *ticket), *again = calloc(ITEMS, sizeof *again);
+  char *there = calloc(ITEMS, 1);
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(7);
+  assert_int_equal(tickets_draw(&import, 0, ticket), ITEMS);
+  omp_set_num_threads(1);
+  assert_int_equal(tickets_draw(&import, 0, again), ITEMS);
+  omp_set_num_threads(threads);
+  assert_memory_equal(ticket, again, ITEMS * sizeof *ticket);
+  for (int64_t i = 0; i < ITEMS; i++) {
+    assert_true(i == 0 || ticket[i - 1].key <= ticket[i].key);
+    there[ticket[i].item]++;
+  }
+  for (int64_t i = 0; i < ITEMS; i++) assert_int_equal(there[i], 1);
+  free(ticket);
+  free(again);
+  free(there);
 }
 
 TEST(splits_per_class_count_in_each_class) {
