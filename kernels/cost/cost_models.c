@@ -44,6 +44,7 @@ static const struct constant {
              {PART(ends, pass.ends)},
              {PART(scores, pass.scores)},
              {PART(weight, pass.weight)},
+             {PART(cosine, pass.cosine)},
              {PART(exchange_start, exchange.start)},
              {PART(exchange_byte, exchange.byte)},
              {PART(reduce_start, exchange.reduce_start)},

@@ -33,11 +33,11 @@ struct cost_result {
 /* What an epoch has beside sparse products. Passes over whole matrices (kernels/cost/cost_pass.h): before the
  * first byte, once another kernel has ended; a byte; an operation of a product. Factors of sparse products:
  * whose rows end in an epilogue; whose arcs have scores, as attention's. weight: of a tile's cell, made by
- * its score for one head of attention. */
+ * its score for one head of attention; cosine: likewise, by a cosine. */
 struct cost_pass {
   double start, byte, flop_bf16, flop_tf32, flop_fp32;
   double ends, scores;
-  double weight;
+  double weight, cosine;
 };
 
 /* The exchange of rows between GPUs of a host: before the first byte; a byte that a GPU sends, or receives,

@@ -12,6 +12,12 @@ static inline int attention_takes_tiles(const struct kernels *k, int64_t width, 
   return k->dtype == BF16 && (heads == 1 || width / heads % 16 == 0);
 }
 
+/* Whether arcs of attention by cosines may: rows of bf16, as wide as a block of tensor cores sums. */
+enum { COSINE_TILES_WIDTH = 64 };
+static inline int cosines_take_tiles(const struct kernels *k, int64_t width) {
+  return k->dtype == BF16 && width <= COSINE_TILES_WIDTH;
+}
+
 /* What a row of one rank tells rows of another travels as one row of dtype: elements, and behind them reals
  * as they lie in memory. Each piece begins at a multiple of ROW_BYTES, and messages have tensor_stride's
  * strides. */

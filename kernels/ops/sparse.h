@@ -5,6 +5,13 @@
 #include "kernels/ops/epilogue.h"
 #include "runtime/base/csr.h"
 
+/* Attention whose arcs may lie in tiles: by terms, of so many heads (attention_takes_tiles), or by cosines
+ * (cosines_take_tiles), of one. heads 0: none. */
+struct arc_scores {
+  int64_t heads;
+  int cosines;
+};
+
 /* What products a layout is for: with the matrix, the precision and stored constants it decides the tiers
  * (kernels/cost/cost_model.h) and the row segments (kernels/format/row_segments.h). A layout serves every
  * width, best this one. */
@@ -16,8 +23,7 @@ struct layout_plan {
    * width); its threads read each column id from memory instead of sharing what they have read. */
   int csr_groups, csr_uncached;
   int64_t vector_threshold; /* of LAYOUT_VECTORS, 1 to 8; 0: VECTOR_THRESHOLD */
-  int64_t heads; /* of attention, which the layout is for: tiles (attention_takes_tiles) and the gather; 0:
-                    products */
+  struct arc_scores scores;     /* of attention, which the layout is for: tiles and the gather */
 };
 
 /* Y = A X between scales:

@@ -37,7 +37,7 @@ static int divide(const struct kernels *k, const struct csr *m, const struct cos
   const struct choice gather = cost_divided(c, &layout->density, TILE_CELLS + 1);
   struct window_choice instead;
   *choice = choose(c, &layout->density);
-  if (layout->heads > 0) return OK; /* attention has no windows */
+  if (layout->attends) return OK; /* attention has no windows */
   TRY(choose_windows(k, m, c, choice, &layout->windows));
   if (choice->tiles == 0) return OK;
   TRY(choose_windows(k, m, c, &gather, &instead));
@@ -76,10 +76,11 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
   layout->base.plain = plan->tiers == LAYOUT_CSR;
   layout->rows = layout->base.plain ? row_segments_uncut(m) : row_segments_foresee(m, &cuts);
   const struct cost_model *model = cost_model_of(k->device->name),
-                          attention = cost_attention(model, plan->heads);
-  const struct cost_case c = {plan->heads > 0 ? &attention : model, k->precision, plan->width,
+                          attention = plan->scores.cosines ? cost_cosines(model, COSINE_MEAN)
+                                                           : cost_attention(model, plan->scores.heads);
+  layout->attends = plan->scores.heads > 0;
+  const struct cost_case c = {layout->attends ? &attention : model, k->precision, plan->width,
                               m->weight != NULL, layout->rows};
-  layout->heads = plan->heads;
   TRY(tiles_density(m, k->device->threads, &layout->density));
   if (plan->tiers == LAYOUT_AUTO && m->nnz > 0) TRY(divide(k, m, &c, layout, &choice));
   if ((plan->tiers == LAYOUT_WINDOWS || plan->tiers == LAYOUT_SELECTOR) && m->nnz > 0)

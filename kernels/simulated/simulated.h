@@ -12,7 +12,7 @@ struct simulated_layout {
   struct density density; /* of the whole matrix */
   struct cost_rows rows;
   struct window_choice windows;
-  int64_t heads;       /* of attention; 0: it is for products */
+  int attends;         /* it is for attention, not for products */
   int64_t merged_rows; /* of windows with tiles */
   void *block;         /* the device's memory that it takes */
 };

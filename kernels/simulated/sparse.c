@@ -30,12 +30,23 @@ static int gather(struct kernels *k, const struct layout *layout, double width, 
   return device_delay(k->device, STREAM_COMPUTE, arcs + rest);
 }
 
-/* Arcs with scores by `heads`, some of them in tiles. */
-static int attend_tiles(struct kernels *k, const struct layout *layout, int64_t heads, double width,
-                        double beside) {
-  const struct cost_model *model = cost_model_of(k->device->name), of = cost_attention(model, heads);
-  const double rest = beside * model->pass.byte * 1e-12;
-  return device_delay(k->device, STREAM_COMPUTE, arc_seconds(k, &of, layout, width) + rest);
+/* Arcs with scores, some of them in tiles, by the constants of `of`. */
+static int attend_tiles(struct kernels *k, const struct layout *layout, const struct cost_model *of,
+                        double width, double beside) {
+  const double rest = beside * of->pass.byte * 1e-12;
+  return device_delay(k->device, STREAM_COMPUTE, arc_seconds(k, of, layout, width) + rest);
+}
+
+static int attend_tiles_by_terms(struct kernels *k, const struct layout *layout, int64_t heads, double width,
+                                 double beside) {
+  const struct cost_model of = cost_attention(cost_model_of(k->device->name), heads);
+  return attend_tiles(k, layout, &of, width, beside);
+}
+
+static int attend_tiles_by_cosines(struct kernels *k, const struct layout *layout, enum cosine_pass pass,
+                                   double width, double beside) {
+  const struct cost_model of = cost_cosines(cost_model_of(k->device->name), pass);
+  return attend_tiles(k, layout, &of, width, beside);
 }
 
 /* Of arcs with scores. */
@@ -100,13 +111,13 @@ static double arc_width(const struct kernels *k, int64_t cols, int64_t reals) {
 static int attention(struct kernels *k, const struct attention *op) {
   const double width = arc_width(k, op->x.cols, op->right.data ? 0 : op->heads);
   const double beside = bytes_of(op->self) + bytes_of(op->right) + bytes_of(op->positive);
-  if (op->a->tiles > 0) return attend_tiles(k, op->a, op->heads, width, beside);
+  if (op->a->tiles > 0) return attend_tiles_by_terms(k, op->a, op->heads, width, beside);
   return attend(k, op->a, width, beside);
 }
 
 static int attention_backward(struct kernels *k, const struct attention_backward *op) {
   const double width = (double)op->message.cols, beside = bytes_of(op->x) + bytes_of(op->self);
-  return op->a->tiles > 0 ? attend_tiles(k, op->a, op->heads, width, beside)
+  return op->a->tiles > 0 ? attend_tiles_by_terms(k, op->a, op->heads, width, beside)
                           : attend(k, op->a, width, beside);
 }
 
@@ -124,11 +135,15 @@ static int dynamic_backward(struct kernels *k, const struct dynamic_backward *op
 }
 
 static int cosine_attention(struct kernels *k, const struct cosine_attention *op) {
-  return attend(k, op->a, (double)op->message.cols, bytes_of(op->rows));
+  const double beside = bytes_of(op->rows), width = (double)op->y.cols;
+  if (op->a->tiles > 0) return attend_tiles_by_cosines(k, op->a, COSINE_FORWARD, width, beside);
+  return attend(k, op->a, (double)op->message.cols, beside);
 }
 
 static int cosine_backward(struct kernels *k, const struct cosine_backward *op) {
-  return attend(k, op->a, (double)op->message.cols, bytes_of(op->rows) + bytes_of(op->dn));
+  const double beside = bytes_of(op->rows) + bytes_of(op->dn), width = (double)op->dn.cols;
+  if (op->a->tiles > 0) return attend_tiles_by_cosines(k, op->a, COSINE_BACKWARD, width, beside);
+  return attend(k, op->a, (double)op->message.cols, beside);
 }
 
 SIMULATED_PASS(attention_rows, attention_rows)

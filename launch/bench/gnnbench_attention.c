@@ -167,7 +167,7 @@ static int measure_backward(struct bench *bench, struct attention_case *c, const
 /* As a model would have it. */
 static int layout_of_heads(struct bench *bench, struct attention_case *c) {
   const enum layout_tiers tiers = bench->options->sparse.tiers;
-  const struct layout_plan plan = {.tiers = tiers, .width = c->width, .heads = c->heads};
+  const struct layout_plan plan = {.tiers = tiers, .width = c->width, .scores = {c->heads, 0}};
   c->layout.of_terms = c->layout.gather;
   if (tiers == LAYOUT_GATHER || !attention_takes_tiles(&bench->kernels, c->width, c->heads)) return OK;
   return bench_layout_of(bench, c->graph, &plan, &c->layout.of_terms);

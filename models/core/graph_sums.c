@@ -44,7 +44,7 @@ static int all_layouts_init(struct propagation *p, struct run *run, const struct
 /* Attention has tiles and the gather alone, reductions the latter. */
 static enum layout_tiers tiers_of(const struct propagation *p, enum layout_tiers setting) {
   if (!p->reduces && !p->attends.on) return setting;
-  if (p->attends.heads > 0 && (setting == LAYOUT_TILES || setting == LAYOUT_AUTO)) return setting;
+  if (p->attends.scores.heads > 0 && (setting == LAYOUT_TILES || setting == LAYOUT_AUTO)) return setting;
   return LAYOUT_GATHER;
 }
 
@@ -62,7 +62,7 @@ int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const struct layout_plan plan = {.tiers = tiers_of(p, run->config->runtime.layout),
                                    .width = width,
                                    .vector_threshold = run->config->runtime.vector_threshold,
-                                   .heads = p->attends.heads};
+                                   .scores = p->attends.scores};
   TRY(PROFILE_HOST("layout", all_layouts_init(p, run, &plan)));
   say_tiles_of_attention(p, run);
   if (run->shard->directed) return OK;
@@ -249,7 +249,7 @@ int graph_sums_start(struct propagation *p, struct run *run) {
 /* Partial sums of long rows and, with tiles, of their rows. */
 static int64_t workspace_of_attention(const struct propagation *p, const struct run *run, int64_t width) {
   const struct direction *d;
-  const int64_t heads = p->attends.heads > 0 ? p->attends.heads : ATTENTION_HEADS;
+  const int64_t heads = p->attends.scores.heads > 0 ? p->attends.scores.heads : ATTENTION_HEADS;
   int64_t most = 0;
   for (int i = 0; (d = direction_at(p, i)); i++) {
     most = larger(most, attention_workspace(run->kernels, d->own_part, width, heads));

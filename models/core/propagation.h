@@ -103,11 +103,11 @@ struct grid_sums {
   struct message *send, *recv; /* [cols] */
 };
 
-/* Layouts are for attention, not for products. heads: most of a layer, whose arcs may lie in tiles; 0: they
- * are gathered. */
+/* Layouts are for attention, not for products. scores: most heads of a layer, where arcs of all layers may
+ * lie in tiles; of no heads: they are gathered. */
 struct attending {
   int on;
-  int64_t heads;
+  struct arc_scores scores;
 };
 
 struct propagation {

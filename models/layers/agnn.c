@@ -19,6 +19,8 @@ static void agnn_layer(struct build *b, int64_t out, struct layer_epilogue form)
   add_beta(b, &cosine);
   struct step epilogue = build_epilogue_parameters(b, out, form);
   cosine.in[0] = b->x;
+  cosine.heads = 1;
+  cosine.width = (int)out;
   cosine.exchange = cosine_message_cols(k, out, 1);
   cosine.out[0] = build_value(b, "z", out, 0);
   cosine.out[1] = build_value(b, "log sum", 1, 1);

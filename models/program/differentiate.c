@@ -278,6 +278,8 @@ static void differentiate_cosine(struct differentiation *d, int s, int dz) {
   for (int i = 0; i < 4; i++) step.in[i] = ins[i];
   step.in[4] = take_part(d, x);
   step.parameter[0] = forward.parameter[0];
+  step.heads = forward.heads;
+  step.width = forward.width;
   step.exchange = cosine_message_cols(d->run->kernels, width, 1);
   step.fixed = forward.fixed;
   step.out[0] = gradient_of(d, x);

@@ -201,16 +201,21 @@ int program_passes_by(const struct program *p, int value) {
          program_readers(p, value, &reader, NULL) == 1 && p->step[reader].aggregation.once;
 }
 
-int64_t program_heads_in_tiles(const struct program *p, const struct run *run) {
-  int64_t most = 0;
-  if (run->config->model.dropout_attention > 0) return 0;
+struct arc_scores program_scores_in_tiles(const struct program *p, const struct run *run) {
+  const struct kernels *k = run->kernels;
+  const struct arc_scores none = {0};
+  struct arc_scores most = none;
+  if (run->config->model.dropout_attention > 0) return none;
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
+    const int64_t cols = step_summed_cols(step);
     if (!step_attends(step->kind)) continue;
-    if (step->kind != STEP_ATTEND ||
-        !attention_takes_tiles(run->kernels, step_summed_cols(step), step->heads))
-      return 0;
-    most = larger(most, step->heads);
+    if (step->kind == STEP_ATTEND && attention_takes_tiles(k, cols, step->heads))
+      most.heads = larger(most.heads, step->heads);
+    else if (step->kind == STEP_COSINE && cosines_take_tiles(k, cols))
+      most = (struct arc_scores){.heads = 1, .cosines = 1};
+    else
+      return none;
   }
   return most;
 }

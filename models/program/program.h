@@ -7,6 +7,7 @@
 #ifndef MODELS_PROGRAM_PROGRAM_H
 #define MODELS_PROGRAM_PROGRAM_H
 
+#include "kernels/ops/sparse.h"
 #include "models/core/run.h"
 #include "models/program/step.h"
 #include "runtime/device/arena.h"
@@ -131,8 +132,8 @@ int program_input_is_constant(const struct run *run);
 int program_is_of_features(const struct program *p, int value);
 /* Whether it is hoisted and read by another hoisted step alone: it passes by in panels. */
 int program_passes_by(const struct program *p, int value);
-/* Most heads of a step of attention, where the arcs of all such steps may lie in tiles; else 0. */
-int64_t program_heads_in_tiles(const struct program *p, const struct run *run);
+/* Most heads of a step of attention, where the arcs of all such steps may lie in tiles; else none. */
+struct arc_scores program_scores_in_tiles(const struct program *p, const struct run *run);
 
 /* The level of rows that a training needs of each value, by its place, of a list of so many forward steps.
  * level: [values], zeros before. */

@@ -135,7 +135,7 @@ struct step {
   struct aggregation aggregation;
   struct layer_epilogue epilogue;
   struct epilogue_index index;
-  int heads, width; /* ATTEND, DYNAMIC */
+  int heads, width; /* ATTEND, DYNAMIC, COSINE */
   struct step_rows rows[PLANS];
 };
 

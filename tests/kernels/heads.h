@@ -71,12 +71,12 @@ static inline void expect_row(const struct dropout *dropout, const double *x, co
 
 /* Of a row's mean: in tiles its weights are rounded, each by up to as much as the mean is. */
 static inline double mean_tolerance(const struct kernels *k) {
-  return (plan_of_arcs.heads > 0 ? 2 : 1) * tolerance_of(k);
+  return (plan_of_arcs.scores.heads > 0 ? 2 : 1) * tolerance_of(k);
 }
 
 /* Of sums of the weights alone: in tiles these have been rounded, by up to a 256th each. */
 static inline double weights_tolerance(const struct kernels *k) {
-  return plan_of_arcs.heads > 0 ? tolerance_of(k) : real_tolerance(k);
+  return plan_of_arcs.scores.heads > 0 ? tolerance_of(k) : real_tolerance(k);
 }
 
 /* Runs op, which has the scores' tensors and the outputs of its own, over both parts. all: x, [own + halo,

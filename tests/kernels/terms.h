@@ -137,7 +137,7 @@ static inline void check_backward(struct kernels *k, int64_t out, double rate, i
   assert_all_close(values_of(k, op.dx), dx, own * width, mean_tolerance(k) + tolerance_of(k));
   /* In tiles weights are rounded, where they multiply dz and where they multiply deltas. */
   assert_all_close(values_of(k, op.term_grad), term_grad, own * heads,
-                   2 * (plan_of_arcs.heads > 0 ? tolerance_of(k) : real_tolerance(k)));
+                   2 * (plan_of_arcs.scores.heads > 0 ? tolerance_of(k) : real_tolerance(k)));
   close_parts(k, &parts);
 }
 

@@ -103,12 +103,14 @@ models() { # NAME...
   done
 }
 
-# Arcs of attention in tiles, which bf16 has; of two sizes of heads.
+# Arcs of attention in tiles, which bf16 has; of two sizes of heads, and by cosines.
 tiles_of_attention() {
   works gnndata synth dense.h5 --nodes 6000 --degree 60 --features 37 --classes 7 --community-size 128 --seed 3
-  for heads in 2 4; do
-    tiles=(--set dataset.path=dense.h5 --set model.type=gat --set "model.heads=$heads" --set model.hidden=64
+  for model in gat:2:64 gat:4:64 agnn:1:64 agnn:1:40; do
+    IFS=: read -r type heads hidden <<<"$model"
+    tiles=(--set dataset.path=dense.h5 --set "model.type=$type" --set "model.heads=$heads" --set "model.hidden=$hidden"
       --set model.activation=elu --set train.lr=0.003)
+    [[ $type == gat ]] || tiles+=(--set model.layers=4)
     train cpu 1 tiles.cpu fp32 "${tiles[@]}"
     for ranks in 1 2 4; do
       ((ranks <= gpus)) || continue

@@ -10,8 +10,10 @@ static struct cost_case case_of(const struct kernels *k, const struct csr *m, co
                                 struct cost_model *attention) {
   const struct row_segments_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams, 0};
   const struct cost_model *model = cost_model_of(k->device->name);
-  if (plan->heads > 0) *attention = cost_attention(model, plan->heads);
-  return (struct cost_case){.model = plan->heads > 0 ? attention : model,
+  const struct arc_scores *scores = &plan->scores;
+  if (scores->heads > 0)
+    *attention = scores->cosines ? cost_cosines(model, COSINE_MEAN) : cost_attention(model, scores->heads);
+  return (struct cost_case){.model = scores->heads > 0 ? attention : model,
                             .precision = k->precision,
                             .width = plan->width,
                             .weighted = m->weight != NULL,
@@ -39,7 +41,7 @@ int cuda_tiles_choose(struct kernels *k, const struct csr *m, const struct layou
   if (plan->tiers == LAYOUT_AUTO) return weigh(k, m, lists);
   if ((plan->tiers != LAYOUT_TILES && plan->tiers != LAYOUT_TILES_ALL) || m->rows == 0 || !cuda_has_tiles())
     return OK;
-  if (plan->heads > 0 && k->dtype != BF16) return OK;
+  if (plan->scores.heads > 0 && k->dtype != BF16) return OK;
   struct cost_case binary = lists->product; /* forced ones are the same with weights and without */
   binary.weighted = 0;
   lists->choice.tile_arcs_least = plan->tiers == LAYOUT_TILES_ALL ? 1 : cost_tile_least(&binary, m->cols);

@@ -331,6 +331,16 @@ TEST(tiles_of_attention_are_fuller_than_those_of_products) {
     assert_true(least > before && least < TILE_CELLS);
     before = least;
   }
+  for (enum cosine_pass pass = COSINE_FORWARD; pass <= COSINE_MEAN; pass++) {
+    const struct cost_model model = cost_cosines(&cost_model_h200, pass);
+    attention = on_h200(PRECISION_BF16, 64);
+    attention.model = &model;
+    const int64_t least = cost_tile_least(&attention, 200000);
+    product.width = 64;
+    assert_true(least > cost_tile_least(&product, 200000) && least < TILE_CELLS);
+    attention.precision = PRECISION_FP32;
+    assert_int_equal(cost_tile_least(&attention, 200000), TILE_CELLS + 1);
+  }
   const struct cost_model model = cost_attention(&cost_model_h200, 8),
                           cpu = cost_attention(&cost_model_cpu, 8);
   attention = on_h200(PRECISION_FP32, 256);

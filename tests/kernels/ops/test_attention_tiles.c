@@ -11,11 +11,11 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 static void set_shape(int s) {
   set_heads(shapes[s].heads, shapes[s].each);
   plan_of_arcs.width = width;
-  plan_of_arcs.heads = heads;
+  plan_of_arcs.scores.heads = heads;
 }
 
 static void set_tiers(enum layout_tiers tiers) {
-  plan_of_arcs = (struct layout_plan){.tiers = tiers, .width = 64, .heads = 1};
+  plan_of_arcs = (struct layout_plan){.tiers = tiers, .width = 64, .scores = {1, 0}};
 }
 
 static void forward(struct kernels *k) {

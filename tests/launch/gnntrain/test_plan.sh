@@ -101,12 +101,25 @@ says 'attention: on rank 0 [5-9][0-9].[0-9]% of the arcs lie in [0-9]+ tiles'
 holds "$(field 1 7) > 0" "ms of the own part"
 tiles=$(field 1 7)
 for setting in runtime.layout=gather runtime.layout=windows model.heads=8 model.heads_last=3 model.dropout_attention=0.3 \
-  runtime.precision=fp32 model.type=gatv2 model.type=agnn; do
+  runtime.precision=fp32 model.type=gatv2; do
   works gnntrain config.toml "${gat[@]}" --set $setting
   lacks 'of the arcs lie in'
 done
 works gnntrain config.toml "${gat[@]}" --set runtime.layout=gather
 holds "$(field 1 7) != $tiles" "tiles and the gather take the same"
+
+# Those of agnn, too, in rows of at most 64 columns.
+agnn=("${gat[@]}" --set model.type=agnn --set model.layers=4)
+works gnntrain config.toml "${agnn[@]}"
+says 'attention: on rank 0 [5-9][0-9].[0-9]% of the arcs lie in [0-9]+ tiles'
+holds "$(field 1 7) > 0" "ms of the own part of agnn"
+tiles=$(field 1 7)
+for setting in model.hidden=65 runtime.layout=gather runtime.precision=fp32; do
+  works gnntrain config.toml "${agnn[@]}" --set $setting
+  lacks 'of the arcs lie in'
+done
+works gnntrain config.toml "${agnn[@]}" --set runtime.layout=gather
+holds "$(field 1 7) != $tiles" "tiles and the gather take the same for agnn"
 
 # A slow network is what an epoch waits for.
 works gnnbench epoch config.toml --as 0/2 --network 1gbit,1gbit --reps 2 --json
