@@ -57,13 +57,20 @@ static int multiply_rows(struct kernels *k, const struct gemm *op) {
   return took ? OK : cuda_gemm_rows_bf16(k, op);
 }
 
+/* cuBLASLt is better at tall products of bf16 whose rows are whole vectors: an H200 takes 4 to 36% less time
+ * than by splitk from 169,343 rows on; of 19,717 rows it takes from 25% less to 16% more. */
+static int is_tall(const struct gemm *op) {
+  enum { TALL = 1 << 15 };
+  return op->a.rows >= TALL && op->a.cols % VECTOR == 0 && op->c.cols % VECTOR == 0;
+}
+
 /* C = A^T B, a gradient of a weight. */
 static int multiply_transposed(struct kernels *k, const struct gemm *op) {
   const struct cuda_state *state = k->impl;
   int took = 0;
   if (state->has_wgmma && !op->transpose_b && k->precision == PRECISION_FP32)
     TRY(cuda_gemm_tma_f32_splitk(k, op, &took));
-  if (state->has_wgmma && !op->transpose_b && k->precision == PRECISION_BF16)
+  if (state->has_wgmma && !op->transpose_b && k->precision == PRECISION_BF16 && !is_tall(op))
     TRY(cuda_gemm_tma_bf16_splitk(k, op, &took));
   return took ? OK : cuda_gemm_cublaslt(k, op);
 }
