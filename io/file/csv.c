@@ -36,13 +36,17 @@ static int add_line(struct rows *rows, char *line, int64_t number) {
 
 static int find_rows(void *context, struct text *lines, int p) {
   const struct csv *csv = context;
-  struct rows *rows = &csv->piece[p];
-  char *line;
-  for (rows->count = 0;;) {
-    TRY(text_next(lines, &line));
-    if (!line) return OK;
-    if (*line != (csv->text->quoted ? '\0' : '#')) TRY(add_line(rows, line, lines->line));
-  }
+  struct rows rows = csv->piece[p]; /* the thread's own: its neighbours lie in the same line of the cache */
+  char *line = NULL;
+  int code;
+  rows.count = 0;
+  do {
+    code = text_next(lines, &line);
+    if (code == OK && line && *line != (csv->text->quoted ? '\0' : '#'))
+      code = add_line(&rows, line, lines->line);
+  } while (code == OK && line);
+  csv->piece[p] = rows;
+  return code;
 }
 
 /* For messages about a line. */
