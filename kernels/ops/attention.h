@@ -12,6 +12,12 @@ static inline int attention_takes_tiles(const struct kernels *k, int64_t width, 
   return k->dtype == BF16 && (heads == 1 || width / heads % 16 == 0);
 }
 
+/* Likewise of attention by cosines, whose layouts are made for one head. */
+enum { COSINE_TILES_WIDTH = 64 /* at most */ };
+static inline int cosine_takes_tiles(const struct kernels *k, int64_t width) {
+  return k->dtype == BF16 && width <= COSINE_TILES_WIDTH;
+}
+
 /* What a row of one rank tells rows of another travels as one row of dtype: elements, and behind them reals
  * as they lie in memory. Each piece begins at a multiple of ROW_BYTES, and messages have tensor_stride's
  * strides. */

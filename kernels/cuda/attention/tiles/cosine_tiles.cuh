@@ -1,11 +1,11 @@
 /* What both directions of attention by cosines on tiles share; see cosine_tiles.h.
  *
- * A block of 256 threads has one piece of a window of 128 rows. Its own rows stand in registers, laid out as A
- * operands of wgmma: 16 columns a step, in four words a thread. Rows of columns come to shared memory in
- * boxes of TILE_COLS rows by N columns, N = 16, 32 or 64, with zeros behind the width. Such a box is B operand
- * twice: transposed, of products [64, 64] of rows with columns (multiply_rows), and as it lies, of sums over
- * columns (multiply). The cells that a thread gets from the former are those that it must make of the latter's
- * A operand, and those whose bits its word of the tile has. */
+ * A block of 256 threads has one piece of a window of 128 rows. Its own rows stand in registers, laid out as
+ * A operands of wgmma: 16 columns a step, in four words a thread. Rows of columns come to shared memory in
+ * boxes of TILE_COLS rows by N columns, N = 16, 32 or 64, with zeros behind the width. Such a box is B
+ * operand twice: transposed, of products [64, 64] of rows with columns (multiply_rows), and as it lies, of
+ * sums over columns (multiply). The cells that a thread gets from the former are those that it must make of
+ * the latter's A operand, and those whose bits its word of the tile has. */
 #ifndef KERNELS_CUDA_ATTENTION_TILES_COSINE_TILES_CUH
 #define KERNELS_CUDA_ATTENTION_TILES_COSINE_TILES_CUH
 
@@ -14,7 +14,6 @@
 #include "kernels/cuda/attention/tiles/tile_products.cuh"
 #include "kernels/cuda/common/score.cuh"
 #include "kernels/cuda/spmm/spmm_epilogue.cuh"
-#include "kernels/ops/attention.h"
 
 struct cosine_product {
   const struct window_piece *piece;

@@ -7,23 +7,23 @@
 
 #include "kernels/cuda/layout/layout.h"
 
-enum { COSINE_TILES_WIDTH = 64 /* at most */ };
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+#include "kernels/ops/attention.h"
+
 struct cosine_tiles {
   const struct layout *a;
-  int64_t width; /* 1 .. COSINE_TILES_WIDTH */
-  struct tensor message,
-      rows;         /* bf16, as struct cosine_attention or cosine_backward has them; cuda_is_aligned */
-  const void *beta; /* real */
-  int arcs;         /* backward: COSINE_IN | COSINE_OUT */
-  float *sums;      /* [pieces of windows, TILE_ROWS, stride] */
+  int64_t width;               /* 1 .. COSINE_TILES_WIDTH */
+  struct tensor message, rows; /* bf16, as struct cosine_attention or cosine_backward has them; aligned */
+  const void *beta;            /* real */
+  int arcs;                    /* backward: COSINE_IN | COSINE_OUT */
+  float *sums;                 /* [pieces of windows, TILE_ROWS, stride] */
   int64_t stride;
 };
 
+/* Errors: FAILED where messages are not of bf16, wider, or not cuda_is_aligned. */
 int cuda_cosine_tiles(struct kernels *k, const struct cosine_tiles *op);
 int cuda_cosine_tiles_backward(struct kernels *k, const struct cosine_tiles *op);
 

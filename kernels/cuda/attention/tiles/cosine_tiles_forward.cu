@@ -1,10 +1,10 @@
-/* Forward attention by cosines on tiles: of each tile a block makes its scores, [128, 64], by a product of its
- * rows and the tile's columns; their exponentials, rounded to bf16, multiply the same columns, which lie in
- * shared memory still. A cosine is 1 at most: all weights are relative to exp(|beta|), a number that is known
- * before, so that nothing is scaled on the way. Cells without an arc are masked away.
+/* Forward attention by cosines on tiles: of each tile a block makes its scores, [128, 64], by a product of
+ * its rows and the tile's columns; their exponentials, rounded to bf16, multiply the same columns, which lie
+ * in shared memory still. A cosine is 1 at most: all weights are relative to exp(|beta|), a number that is
+ * known before, so that nothing is scaled on the way. Cells without an arc are masked away.
  *
- * While tensor cores sum a tile, its successor's scores are asked for; their exponentials hide behind the work
- * of the other warps. */
+ * While tensor cores sum a tile, its successor's scores are asked for; their exponentials hide behind the
+ * work of the other warps. */
 #include "kernels/cuda/attention/tiles/cosine_tiles.cuh"
 
 /* Up to that |beta| no weight vanishes beside exp(|beta|): exp(-2 |beta|) is a normal number. Beyond it, rows
@@ -61,9 +61,9 @@ static __device__ __forceinline__ void fetch_until(const struct cosine_product &
 
 /* This thread's cells of a step: the weights of arcs, from products of rows and columns. */
 template <class S>
-static __device__ __forceinline__ void weigh_step(const float (&product)[32], int k, const unsigned char *stage,
-                                                  uint32_t word, struct cosine_sums<S> &g,
-                                                  uint32_t (&cells)[4]) {
+static __device__ __forceinline__ void weigh_step(const float (&product)[32], int k,
+                                                  const unsigned char *stage, uint32_t word,
+                                                  struct cosine_sums<S> &g, uint32_t (&cells)[4]) {
   const int col = 2 * ((int)threadIdx.x % 4);
   const float inverse[4] = {*reals_of(stage + S::REALS, k, col), *reals_of(stage + S::REALS, k, col + 1),
                             *reals_of(stage + S::REALS, k, col + 8), *reals_of(stage + S::REALS, k, col + 9)};
@@ -184,7 +184,8 @@ static __device__ void row_again(const struct cosine_product &op, const struct w
 }
 
 template <class S>
-static __device__ __noinline__ void rows_again(const struct cosine_product &op, const cosine_block<S> &block) {
+static __device__ __noinline__ void rows_again(const struct cosine_product &op,
+                                               const cosine_block<S> &block) {
   for (int r = (int)threadIdx.x / 32; r < TILE_ROWS; r += BLOCK / 32)
     if (block.again[r]) row_again<S>(op, op.piece[blockIdx.x], r);
 }
