@@ -7,9 +7,9 @@
  * work of the other warps. */
 #include "kernels/cuda/attention/tiles/cosine_tiles.cuh"
 
-/* Up to that |beta| no weight vanishes beside exp(|beta|): exp(-2 |beta|) is a normal number. Beyond it, rows
- * are summed arc by arc. */
-static constexpr float MOST_BETA = 40;
+/* Up to that |beta| no weight vanishes beside exp(|beta|), nor does its product with x: exp(-2 |beta|) is
+ * 10^-26. Beyond it, rows are summed arc by arc. */
+static constexpr float MOST_BETA = 30;
 
 template <int N_> struct cosine_tile {
   static constexpr int N = N_, STEPS = TILE_COLS / TERMS;
