@@ -35,11 +35,17 @@ static int is_vectors(struct tensor t) {
   return (uintptr_t)t.data % 16 == 0 && t.stride * dtype_bytes(t.dtype) % 16 == 0;
 }
 
-/* Whether the op is for arcs in all tiers that `a` has. */
+/* Whether the op is for arcs in all tiers that `a` has; likewise by cosines. */
 static int takes_tiers(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads,
                        const struct dropout *dropout) {
   return a->windows == 0 && !a->plain &&
          (a->tiles == 0 || (attention_takes_tiles(k, width, heads) && dropout->threshold == 0));
+}
+
+static int cosine_takes_tiers(const struct kernels *k, const struct layout *a, int64_t width,
+                              struct tensor message, struct tensor rows) {
+  return a->windows == 0 && !a->plain &&
+         (a->tiles == 0 || (cosine_takes_tiles(k, width) && is_vectors(message) && is_vectors(rows)));
 }
 
 int64_t attention_workspace(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads) {
@@ -161,10 +167,6 @@ int op_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
   return RUN_OP(k, "dynamic_backward", bytes, flops, k->ops->attention->dynamic_backward(k, op));
 }
 
-static int cosines_take_tiers(const struct kernels *k, const struct layout *a, int64_t width) {
-  return a->windows == 0 && !a->plain && (a->tiles == 0 || cosines_take_tiles(k, width));
-}
-
 int op_cosine_rows(struct kernels *k, const struct cosine_rows *op) {
   int64_t rows = op->x.rows, width = op->x.cols;
   assert(is_matrix(k, op->x, rows, width));
@@ -178,7 +180,7 @@ int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->y.rows, width = op->y.cols;
   int64_t cols = cosine_message_cols(k, width, 0);
-  assert(cosines_take_tiers(k, op->a, width));
+  assert(cosine_takes_tiers(k, op->a, width, op->message, op->rows));
   assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, cols));
   assert(is_matrix(k, op->y, rows, width) && is_real(k, op->log_sum, rows, 1) && op->beta);
   assert(a->row ? a->rows <= rows : a->rows == rows);
@@ -198,7 +200,7 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->dx.rows, width = op->dx.cols, cols = op->message.cols;
   int64_t full = cosine_message_cols(k, width, 1);
-  assert(cosines_take_tiers(k, op->a, width));
+  assert(cosine_takes_tiers(k, op->a, width, op->message, op->rows));
   assert(cols == full || (cols == cosine_message_cols(k, width, 0) && op->arcs == COSINE_IN));
   assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, full) && op->beta);
   assert(are_gradients(k, op->dx, op->dn, rows, width) && is_real(k, op->beta_grad, rows, 1));

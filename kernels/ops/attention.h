@@ -12,9 +12,9 @@ static inline int attention_takes_tiles(const struct kernels *k, int64_t width, 
   return k->dtype == BF16 && (heads == 1 || width / heads % 16 == 0);
 }
 
-/* Whether arcs of attention by cosines may: rows of bf16, as wide as a block of tensor cores sums. */
-enum { COSINE_TILES_WIDTH = 64 };
-static inline int cosines_take_tiles(const struct kernels *k, int64_t width) {
+/* Likewise of attention by cosines, whose layouts are made for one head. */
+enum { COSINE_TILES_WIDTH = 64 /* at most */ };
+static inline int cosine_takes_tiles(const struct kernels *k, int64_t width) {
   return k->dtype == BF16 && width <= COSINE_TILES_WIDTH;
 }
 

@@ -6,7 +6,7 @@
 #include "runtime/base/csr.h"
 
 /* Attention whose arcs may lie in tiles: by terms, of so many heads (attention_takes_tiles), or by cosines
- * (cosines_take_tiles), of one. heads 0: none. */
+ * (cosine_takes_tiles), of one. heads 0: none. */
 struct arc_scores {
   int64_t heads;
   int cosines;

@@ -234,8 +234,9 @@ int bench_peer_time(struct bench *bench, struct bench_peer *peer, const struct b
 int bench_peer_time_scores(struct bench *bench, struct bench_peer *peer, const struct bench_matrix *x,
                            const struct bench_matrix *y, struct bench_row *row);
 
-/* Attention by cosines over that graph: rows of the report for `gnnbench attention`. */
-int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *layout, int64_t width);
+/* Attention by cosines over that graph: rows of the report for `gnnbench attention`. gather: its layout
+ * without tiles. */
+int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *gather, int64_t width);
 
 int gnnbench_spmm(struct bench *bench);
 int gnnbench_spmm_all(struct bench *bench);

@@ -1,5 +1,6 @@
 /* Rows of `gnnbench attention` for attention by cosines, forward and backward, as one rank has it on a
- * symmetric graph: arcs in and out are seen in one pass. */
+ * symmetric graph: arcs in and out are seen in one pass. Where the layout has tiles, beside the gather. */
+#include "kernels/format/layout.h"
 #include "kernels/ops/attention.h"
 #include "launch/bench/bench.h"
 
@@ -7,7 +8,7 @@ static const double BETA = 1.5;
 
 struct cosine_case {
   const struct csr *graph;
-  struct layout *layout;
+  struct layout *gather, *layout; /* of gathered arcs alone; as --layout has it */
   int64_t width;
   struct bench_matrix x, dz, y, log_sum, forward, backward, dx, dn, beta_grad, beta;
 };
@@ -61,40 +62,47 @@ static void backward_row(const void *context, int64_t v, double *dn) {
 
 /* gathered: matrices of which each arc brings a row, with so many numbers beside it; moved: of the nodes. */
 static struct bench_row row_of(const struct bench *bench, const struct cosine_case *c, const char *name,
-                               int gathered, int numbers, int moved, int products) {
+                               const struct layout *layout, int gathered, int numbers, int moved,
+                               int products) {
   struct bench_row row = bench_graph_row(bench, name, c->graph, c->width, "");
   double element = (double)dtype_bytes(bench->kernels.dtype), real = (double)dtype_bytes(bench->kernels.real);
   double arcs = (double)(c->graph->nnz + c->graph->rows), width = (double)c->width;
   row.bytes = arcs * (4 + gathered * width * element + numbers * real) +
               (double)c->graph->rows * moved * width * element;
   row.flops = 2 * products * arcs * width;
+  if (layout->tiles > 0) {
+    row.share_name = "in_tiles";
+    row.share = (double)layout->tile_entries / (double)c->graph->nnz;
+  }
   return row;
 }
 
-static int measure_forward(struct bench *bench, struct cosine_case *c) {
+static int measure_forward(struct bench *bench, struct cosine_case *c, const char *name,
+                           const struct layout *layout) {
   struct cosine_rows rows = {.x = c->x.tensor, .message = c->forward.tensor};
-  struct cosine_attention op = {.a = c->layout, .message = rows.message, .rows = rows.message, .self = 1};
+  struct cosine_attention op = {.a = layout, .message = rows.message, .rows = rows.message, .self = 1};
   op.beta = c->beta.tensor.data;
   op.log_sum = c->log_sum.tensor;
   op.y = c->y.tensor;
-  struct bench_row row = row_of(bench, c, "cosine", 1, 1, 2, 2);
+  struct bench_row row = row_of(bench, c, name, layout, 1, 1, 2, 2);
   TRY(op_cosine_rows(&bench->kernels, &rows));
   return bench_measure(bench, &row, run_cosine_attention, &op,
                        &(struct bench_check){&c->y, forward_row, c, BENCH_SAMPLE / 4});
 }
 
-static int measure_backward(struct bench *bench, struct cosine_case *c) {
+static int measure_backward(struct bench *bench, struct cosine_case *c, const char *name,
+                            const struct layout *layout) {
   struct cosine_rows rows = {
       .x = c->x.tensor, .dz = c->dz.tensor, .y = c->y.tensor, .log_sum = c->log_sum.tensor};
   rows.message = c->backward.tensor;
-  struct cosine_backward op = {.a = c->layout, .message = rows.message, .rows = rows.message};
+  struct cosine_backward op = {.a = layout, .message = rows.message, .rows = rows.message};
   op.selves = c->graph->rows;
   op.arcs = COSINE_IN | COSINE_OUT;
   op.beta = c->beta.tensor.data;
   op.dx = c->dx.tensor;
   op.dn = c->dn.tensor;
   op.beta_grad = c->beta_grad.tensor;
-  struct bench_row row = row_of(bench, c, "gradient", 2, 3, 4, 5);
+  struct bench_row row = row_of(bench, c, name, layout, 2, 3, 4, 5);
   TRY(op_cosine_rows(&bench->kernels, &rows));
   TRY(bench_matrix_download(bench, &c->y, 1));
   TRY(bench_matrix_download(bench, &c->log_sum, 1));
@@ -107,10 +115,20 @@ static double beta_of(const void *context, int64_t i, int64_t j) {
   return BETA;
 }
 
-int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *layout, int64_t width) {
+/* As a model would have it. */
+static int layout_of_cosines(struct bench *bench, struct cosine_case *c) {
+  const enum layout_tiers tiers = bench->options->sparse.tiers;
+  const struct layout_plan plan = {.tiers = tiers, .width = c->width, .heads = 1};
+  c->layout = c->gather;
+  if (tiers == LAYOUT_GATHER || !cosine_takes_tiles(&bench->kernels, c->width)) return OK;
+  return bench_layout_of(bench, c->graph, &plan, &c->layout);
+}
+
+int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *gather, int64_t width) {
   const struct kernels *k = &bench->kernels;
-  struct cosine_case c = {.graph = graph, .layout = layout, .width = width};
+  struct cosine_case c = {.graph = graph, .gather = gather, .width = width};
   int64_t rows = graph->rows;
+  TRY(layout_of_cosines(bench, &c));
   TRY(bench_matrix_noise(bench, &c.x, k->dtype, rows, width, 1));
   TRY(bench_matrix_noise(bench, &c.dz, k->dtype, rows, width, 2));
   TRY(bench_matrix_alloc(bench, &c.y, k->dtype, rows, width));
@@ -121,6 +139,9 @@ int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *la
   TRY(bench_matrix_alloc(bench, &c.dn, k->dtype, rows, width));
   TRY(bench_matrix_alloc(bench, &c.beta_grad, k->real, rows, 1));
   TRY(bench_column(bench, &c.beta, 1, beta_of, NULL));
-  TRY(measure_forward(bench, &c));
-  return measure_backward(bench, &c);
+  const int both = c.layout->tiles > 0;
+  if (both) TRY(measure_forward(bench, &c, "gather cos", c.gather));
+  TRY(measure_forward(bench, &c, "cosine", c.layout));
+  if (both) TRY(measure_backward(bench, &c, "gather dx", c.gather));
+  return measure_backward(bench, &c, "gradient", c.layout);
 }

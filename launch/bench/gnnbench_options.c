@@ -104,7 +104,7 @@ static const struct option table[] = {
     {"nodes", "N", "rows (100000)", OPTION_WHOLE, AT(nodes), 1, INT32_MAX, NULL, OF_KERNELS & ~BENCH_HYPER, NULL},
     {"degree", "D", "neighbours of a row (20)", OPTION_WHOLE, AT(degree), 0, 1 << 20, NULL, OF_GRAPHS, NULL},
     {"layout", "auto|gather|tiles|windows|selector|csr|vectors", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
-    {"layout", "auto|gather|tiles", "tiers of the arcs of gat, on GPUs; beside tiles the gather alone (auto)", OPTION_READ, 0, 0, 0, attention_tiers, BENCH_ATTENTION, NULL},
+    {"layout", "auto|gather|tiles", "tiers of the arcs of gat and agnn, on GPUs; beside tiles the gather alone (auto)", OPTION_READ, 0, 0, 0, attention_tiers, BENCH_ATTENTION, NULL},
     {"threshold", "N", "of --layout vectors: non-zeros of a column in 8 rows that tensor cores take, 1 to 8 (8)", OPTION_WHOLE, AT(sparse.threshold), 1, VECTOR_ROWS, NULL, BENCH_SPMM, NULL},
     {"all", NULL, "each graph, width and precision by every tier alone and as chosen", OPTION_FLAG, AT(sparse.all), 0, 0, NULL, BENCH_SPMM, NULL},
     {"ablate", NULL, "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends, csr, vectors", OPTION_FLAG, AT(sparse.ablate), 0, 0, NULL, BENCH_SPMM, NULL},

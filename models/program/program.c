@@ -212,7 +212,7 @@ struct arc_scores program_scores_in_tiles(const struct program *p, const struct 
     if (!step_attends(step->kind)) continue;
     if (step->kind == STEP_ATTEND && attention_takes_tiles(k, cols, step->heads))
       most.heads = larger(most.heads, step->heads);
-    else if (step->kind == STEP_COSINE && cosines_take_tiles(k, cols))
+    else if (step->kind == STEP_COSINE && cosine_takes_tiles(k, cols))
       most = (struct arc_scores){.heads = 1, .cosines = 1};
     else
       return none;

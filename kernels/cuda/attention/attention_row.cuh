@@ -77,17 +77,6 @@ static __device__ __forceinline__ void add_piece(const struct attention_sums &op
   }
 }
 
-/* What tensor cores have summed of the row, a piece of its window after the other. */
-template <class S>
-static __device__ __forceinline__ void add_windows(const struct attention_sums &op, int32_t row,
-                                                   const struct stand<S> &me, struct gathered<S> &g) {
-  const int32_t i = op.windows.compressed ? __ldg(op.windows.compressed + row) : row;
-  const int32_t window = i / TILE_ROWS, end = __ldg(op.windows.start + window + 1);
-#pragma unroll 1
-  for (int32_t p = __ldg(op.windows.start + window); p < end; p++)
-    add_piece(op, op.windows.first + p * TILE_ROWS + i % TILE_ROWS, me, g);
-}
-
 /* The arc of a row with itself. */
 template <class S>
 static __device__ __forceinline__ void
@@ -315,7 +304,7 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
       write_piece(op, ~work.segment.target, me, g);
       continue;
     }
-    if constexpr (WINDOWS) add_windows(op, row, me, g);
+    if constexpr (WINDOWS) each_window(op.windows, row, [&](int32_t piece) { add_piece(op, piece, me, g); });
     if (row < epilogue.selves) add_self(op, epilogue, row, me, epoch, g);
     if constexpr (S::FORWARDS)
       epilogue_forward(op, epilogue, row, panel + 1 == panels, me, g);

@@ -29,6 +29,17 @@ struct attention_windows {
   int32_t first;             /* of `partial` */
 };
 
+/* Calls add(piece) for what tensor cores have summed of the row, a piece of its window after the other. */
+template <class ADD>
+static __device__ __forceinline__ void each_window(const struct attention_windows &windows, int32_t row,
+                                                   const ADD &add) {
+  const int32_t i = windows.compressed ? __ldg(windows.compressed + row) : row;
+  const int32_t window = i / TILE_ROWS, end = __ldg(windows.start + window + 1);
+#pragma unroll 1
+  for (int32_t p = __ldg(windows.start + window); p < end; p++)
+    add(windows.first + p * TILE_ROWS + i % TILE_ROWS);
+}
+
 struct attention_sums {
   struct packed_row_segments row_segment;
   int64_t row_segments;

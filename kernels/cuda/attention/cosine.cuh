@@ -8,6 +8,7 @@
 #define KERNELS_CUDA_ATTENTION_COSINE_CUH
 
 #include "kernels/cuda/attention/attention_row.cuh"
+#include "kernels/cuda/attention/tiles/cosine_tiles.h"
 
 struct cosine_arcs {
   struct packed_row_segments row_segment;
@@ -21,8 +22,9 @@ struct cosine_arcs {
   const float *beta;
   int32_t selves; /* of the first rows, that have an arc with themselves */
   bool accumulate;
-  float *partial; /* [pieces, partial_stride] */
+  float *partial; /* [pieces, partial_stride]; behind those of row segments what tiles leave */
   int64_t partial_stride;
+  struct attention_windows windows;
 };
 
 template <class T_, bool FITS_, int WIDE_, int VECS_, int LANES_, int AHEAD_, int BLOCKS_>
@@ -33,6 +35,11 @@ struct cosine_shape {
   static constexpr int THREADS = 256, ROW_SEGMENTS = THREADS / LANES, PANEL = LANES * VECS * WIDE;
   static_assert(LANES % AHEAD == 0, "batches lie within the ids that a group holds");
 };
+
+/* Whether rows of that shape may have arcs in tiles, which are of bf16 and up to 64 columns. */
+template <class S> static constexpr bool takes_windows() {
+  return sizeof(typename S::T) < sizeof(float) && (!S::FITS || S::PANEL <= COSINE_TILES_WIDTH);
+}
 
 template <class S> struct cosine_stand {
   int first, lane, member; /* thread of the group in the warp; which arc of a batch is this lane's */
@@ -158,7 +165,23 @@ static inline int set_arcs(struct kernels *k, const struct layout *layout, int64
   op->reals = (uint32_t)((char *)parts.log_sum.data - (char *)message.data);
   op->width = (int32_t)width;
   op->partial_stride = 2 * partial_columns(width) + 4;
-  return kernels_workspace(k, a->pieces * op->partial_stride * (int64_t)sizeof(float), (void **)&op->partial);
+  if (a->tiles.count > 0) op->windows = {a->tiles.start, a->compressed, (int32_t)a->pieces};
+  const int64_t partials = a->pieces + a->tiles.pieces * TILE_ROWS;
+  return kernels_workspace(k, partials * op->partial_stride * (int64_t)sizeof(float), (void **)&op->partial);
+}
+
+/* The arcs in tiles, which are summed before the others. */
+static inline struct cosine_tiles tiles_of(const struct layout *layout, struct tensor message,
+                                           struct tensor rows, const struct cosine_arcs *op) {
+  struct cosine_tiles tiles = {};
+  tiles.a = layout;
+  tiles.width = op->width;
+  tiles.message = message;
+  tiles.rows = rows;
+  tiles.beta = op->beta;
+  tiles.sums = op->partial + cuda_layout(layout)->pieces * op->partial_stride;
+  tiles.stride = op->partial_stride;
+  return tiles;
 }
 
 #endif

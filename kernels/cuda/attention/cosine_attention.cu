@@ -166,8 +166,9 @@ end_row(const struct cosine_arcs &op, const struct cosine_row_epilogue &epilogue
   }
 }
 
-/* PIECES: rows are long ones, whose pieces are added up; else row segments, whose arcs are. */
-template <class S, bool PIECES>
+/* PIECES: rows are long ones, whose pieces are added up; else row segments, whose arcs are. WINDOWS: tensor
+ * cores have summed some of them. */
+template <class S, bool PIECES, bool WINDOWS>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     cosine_kernel(const __grid_constant__ struct cosine_arcs op,
                   const __grid_constant__ struct cosine_row_epilogue epilogue) {
@@ -190,23 +191,33 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     if (!PIECES) sum_arcs(op, row_segment, row, me, g);
     for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
     if (!there) continue;
-    if (!PIECES && row_segment.target < 0)
+    if (!PIECES && row_segment.target < 0) {
       write_piece(op, ~row_segment.target, me, g);
-    else
-      end_row(op, epilogue, row, panel + 1 == panels, me, g);
+      continue;
+    }
+    if (WINDOWS) each_window(op.windows, row, [&](int32_t piece) { add_piece(op, piece, me, g); });
+    end_row(op, epilogue, row, panel + 1 == panels, me, g);
   }
+}
+
+template <class S, bool WINDOWS>
+static int run_with(struct kernels *k, const struct cosine_arcs *op,
+                    const struct cosine_row_epilogue *epilogue) {
+  cosine_kernel<S, false, WINDOWS>
+      <<<blocks_of(op->row_segments, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *epilogue);
+  TRY_LAUNCH();
+  if (op->long_rows == 0) return OK;
+  cosine_kernel<S, true, WINDOWS>
+      <<<blocks_of(op->long_rows, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *epilogue);
+  TRY_LAUNCH();
+  return OK;
 }
 
 template <class S>
 static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_epilogue *epilogue) {
-  cosine_kernel<S, false>
-      <<<blocks_of(op->row_segments, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *epilogue);
-  TRY_LAUNCH();
-  if (op->long_rows == 0) return OK;
-  cosine_kernel<S, true>
-      <<<blocks_of(op->long_rows, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *epilogue);
-  TRY_LAUNCH();
-  return OK;
+  if constexpr (takes_windows<S>())
+    if (op->windows.start) return run_with<S, true>(k, op, epilogue);
+  return run_with<S, false>(k, op, epilogue);
 }
 
 /* FITS, columns of a vector, vectors of a lane, lanes, arcs under way, blocks on a multiprocessor. */
@@ -247,6 +258,10 @@ int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) 
   f->narrow = true;
   f->end.scalars = k->scalars;
   if (epilogue.updates) add_epilogue(f, op->epilogue, wide);
+  if (arcs.windows.start) {
+    const struct cosine_tiles tiles = tiles_of(op->a, op->message, op->rows, &arcs);
+    TRY(cuda_cosine_tiles(k, &tiles));
+  }
   const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows) && f->whole &&
                        is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide);
   TRY(op->y.dtype == BF16 ? launch<bf16>(k, &arcs, &epilogue, vectors)

@@ -195,8 +195,9 @@ end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int32_t
   if (me.lane == 0 && last) *sum = g.beta + (op.accumulate ? *sum : 0);
 }
 
-/* PIECES: rows are long ones, whose pieces are added up; else row segments, whose entries are. */
-template <class S, class SUM, int ARCS, bool PIECES>
+/* PIECES: rows are long ones, whose pieces are added up; else row segments, whose entries are. WINDOWS:
+ * tensor cores have summed some of them. */
+template <class S, class SUM, int ARCS, bool PIECES, bool WINDOWS>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     cosine_backward_kernel(const __grid_constant__ struct cosine_arcs op,
                            const __grid_constant__ struct cosine_gradients to) {
@@ -220,23 +221,33 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     if (!PIECES) sum_entries<S, ARCS>(op, row_segment, me, beta, node, g);
     for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
     if (!there) continue;
-    if (!PIECES && row_segment.target < 0)
+    if (!PIECES && row_segment.target < 0) {
       write_piece(op, ~row_segment.target, me, g);
-    else
-      end_row<S, SUM, ARCS>(op, to, row, panel + 1 == panels, me, beta, node, g);
+      continue;
+    }
+    if (WINDOWS) each_window(op.windows, row, [&](int32_t piece) { add_piece(op, piece, me, g); });
+    end_row<S, SUM, ARCS>(op, to, row, panel + 1 == panels, me, beta, node, g);
   }
+}
+
+template <class S, class SUM, int ARCS, bool WINDOWS>
+static int run_with(struct kernels *k, const struct cosine_arcs *op, const struct cosine_gradients *to) {
+  const unsigned row_segments = blocks_of(op->row_segments, S::ROW_SEGMENTS),
+                 rest = blocks_of(op->long_rows, S::ROW_SEGMENTS);
+  cosine_backward_kernel<S, SUM, ARCS, false, WINDOWS>
+      <<<row_segments, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
+  TRY_LAUNCH();
+  if (rest == 0) return OK;
+  cosine_backward_kernel<S, SUM, ARCS, true, WINDOWS><<<rest, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
+  TRY_LAUNCH();
+  return OK;
 }
 
 template <class S, class SUM, int ARCS>
 static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_gradients *to) {
-  const unsigned row_segments = blocks_of(op->row_segments, S::ROW_SEGMENTS),
-                 rest = blocks_of(op->long_rows, S::ROW_SEGMENTS);
-  cosine_backward_kernel<S, SUM, ARCS, false><<<row_segments, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
-  TRY_LAUNCH();
-  if (rest == 0) return OK;
-  cosine_backward_kernel<S, SUM, ARCS, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
-  TRY_LAUNCH();
-  return OK;
+  if constexpr (takes_windows<S>())
+    if (op->windows.start) return run_with<S, SUM, ARCS, true>(k, op, to);
+  return run_with<S, SUM, ARCS, false>(k, op, to);
 }
 
 /* FITS, columns of a vector, vectors of a lane, lanes, entries under way, blocks on a multiprocessor. */
@@ -276,6 +287,11 @@ int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   to.dn = rows_of(op->dn);
   to.beta_grad = rows_of(op->beta_grad);
   to.whole = is_whole_or_absent(op->dx, wide) && is_whole_or_absent(op->dn, wide);
+  if (arcs.windows.start) {
+    struct cosine_tiles tiles = tiles_of(op->a, op->message, op->rows, &arcs);
+    tiles.arcs = op->arcs;
+    TRY(cuda_cosine_tiles_backward(k, &tiles));
+  }
   const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows);
   if (op->dx.dtype == BF16) return launch<bf16, bf16, COSINE_IN | COSINE_OUT>(k, &arcs, &to, vectors);
   return op->message.dtype == BF16 ? launch_arcs<bf16>(k, op->arcs, &arcs, &to, vectors)

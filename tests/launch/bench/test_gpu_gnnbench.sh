@@ -41,6 +41,9 @@ for layout in tiles gather; do
   for op in 'gather fwd' 'gather bwd'; do holds "$(number error "\"$op\"") < .02"; done
 done
 lacks in_tiles
+works gnnbench attention --dataset dense.h5 --device cuda --precision bf16 --heads 1 --width 64 --layout tiles --json
+for op in cosine gradient; do holds "$(number error "\"$op\"") < .02 && $(number in_tiles "\"$op\"") > .5"; done
+for op in 'gather cos' 'gather dx'; do holds "$(number error "\"$op\"") < .02"; done
 hyperedges() {
   for form in whole 'panels 128' fused auto; do holds "$(number error "\"$form\".*width 128") < $limit"; done
   holds "$(number error '"auto".*width 41') < $limit && $(number peer_ratio '"auto".*width 128') > 1"

@@ -9,22 +9,6 @@
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/* Calls arc(segment, column of it) for the arcs of row r, in order. */
-template <class ARC>
-static __device__ __forceinline__ void each_arc(const struct attention_product &op,
-                                                const struct window_piece &w, int r, const ARC &arc) {
-  for (int t = w.first; t < w.end; t++) {
-    const uint32_t *bits = op.bits + (int64_t)t * TILE_WORDS + r / 16 * STRIP_WORDS + r % 8 * 4;
-    for (int q = 0; q < 4; q++) {
-      uint32_t word = bits[q] & (r % 16 < 8 ? 0x55555555u : 0xAAAAAAAAu); /* see tile_bit_of */
-      for (; word; word &= word - 1) {
-        const int b = __ffs(word) - 1;
-        arc(op.segment[t], b % 16 / 4 * 16 + b % 4 / 2 * 8 + 2 * q + b / 16);
-      }
-    }
-  }
-}
-
 /* What scores are relative to: the base that the row has had; or, where its weights vanished beside that, its
  * own highest score. All blocks of a head have found the same sum of weights. */
 template <class S>
@@ -32,7 +16,7 @@ static __device__ float base_again(const struct attention_product &op, const str
                                    const attention_block<S> &block, int r, int c, float mine) {
   float base = LOWEST;
   if (block.all[c][r] >= LEAST_ALL) return block.row[c][r].base;
-  each_arc(op, w, r, [&](int32_t segment, int u) {
+  each_arc(op.segment, op.bits, w, r, [&](int32_t segment, int u) {
     const struct column_numbers of = column_numbers_of<true>(op.columns, segment * TILE_COLS + u,
                                                              block.chunk[c].head);
     base = fmaxf(base, leaky(mine + of.term));
@@ -47,10 +31,10 @@ static __device__ void column_again(const struct attention_product &op, const st
   const auto &chunk = block.chunk[j / S::N];
   const int32_t col = (int32_t)blockIdx.y * S::COLUMNS + j, head = chunk.head;
   const int32_t x_col = chunk.x_col + j % S::N;
-  const float mine = row_term(op, window_of(op, w.place), r, head);
+  const float mine = row_term(op, window_of(op.start, op.windows, w.place), r, head);
   const float base = S::FORWARD ? base_again(op, w, block, r, j / S::N, mine) : 0;
   float all = 0, some = 0, sum = 0, positive = 0;
-  each_arc(op, w, r, [&](int32_t segment, int u) {
+  each_arc(op.segment, op.bits, w, r, [&](int32_t segment, int u) {
     const int32_t at = segment * TILE_COLS + u;
     const struct column_numbers of = column_numbers_of<S::FORWARD>(op.columns, at, head);
     const float s = mine + of.term;

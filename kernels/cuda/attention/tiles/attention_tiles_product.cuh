@@ -3,7 +3,7 @@
 #define KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_PRODUCT_CUH
 
 #include "kernels/cuda/attention/tiles/attention_terms_of_tiles.cuh"
-#include "kernels/cuda/layout/tiles_window.cuh"
+#include "kernels/cuda/attention/tiles/tile_products.cuh"
 
 struct attention_product {
   const struct window_piece *piece;
@@ -75,19 +75,6 @@ template <class S> struct attention_block {
   uint32_t seen[TILE_WORDS];       /* bits of all tiles */
   bool again[TILE_ROWS];           /* rows that are summed again */
 };
-
-/* The window of the sums at that place. */
-static __device__ __forceinline__ int32_t window_of(const struct attention_product &op, int32_t place) {
-  int32_t low = 0, high = op.windows; /* start[low] <= place < start[high] */
-  while (high - low > 1) {
-    const int32_t middle = (low + high) / 2;
-    if (__ldg(op.start + middle) <= place)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 /* The term of row r of the window for that head; behind the last row 0. */
 static __device__ __forceinline__ float row_term(const struct attention_product &op, int32_t window, int r,

@@ -17,53 +17,6 @@
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/* sum [64, 16] += a (registers, [64, 16]) times x (shared memory, [16, 16]); likewise of 32 columns. */
-static __device__ __forceinline__ void multiply(float (&sum)[8], const uint32_t (&a)[4], uint64_t x) {
-  asm volatile("{ .reg .pred add; setp.ne.b32 add, 1, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
-               "%0,%1,%2,%3,%4,%5,%6,%7},"
-               "{%8,%9,%10,%11}, %12, add, 1, 1, 1; }"
-               : LIST8(sum, 0)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(x));
-}
-
-static __device__ __forceinline__ void multiply(float (&sum)[16], const uint32_t (&a)[4], uint64_t x) {
-  asm volatile("{ .reg .pred add; setp.ne.b32 add, 1, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {"
-               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15},"
-               "{%16,%17,%18,%19}, %20, add, 1, 1, 1; }"
-               : LIST8(sum, 0), LIST8(sum, 8)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(x));
-}
-
-/* Likewise of the eight columns of numbers. */
-static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], uint64_t x) {
-  asm volatile("{ .reg .pred add; setp.ne.b32 add, 1, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {"
-               "%0,%1,%2,%3},"
-               "{%4,%5,%6,%7}, %8, add, 1, 1, 1; }"
-               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(x));
-}
-
-static __device__ __forceinline__ void pin(uint32_t (&a)[4]) {
-#pragma unroll
-  for (int i = 0; i < 4; i++) asm volatile("" : "+r"(a[i])::"memory");
-}
-
-/* A matrix of wgmma's, terms of the sum in boxes of N columns: rows of 2 N bytes, chunks of 16 bytes swizzled
- * within 8 rows. Its address stands in units of 16 bytes in the lowest bits of the lower word. */
-static __device__ __forceinline__ uint32_t narrow_address(uint32_t address) {
-  return (address & 0x3FFFF) >> 4 | 1u << 16;
-}
-
-template <int N> static __device__ __forceinline__ uint64_t narrow_matrix(uint32_t address) {
-  constexpr uint32_t swizzle = N == 64 ? 1 : N == 32 ? 2 : 3, eight_rows = 16 * N;
-  uint64_t matrix;
-  asm("mov.b64 %0, {%1, %2};" : "=l"(matrix) : "r"(address), "n"(eight_rows >> 4 | swizzle << 30));
-  return matrix;
-}
-
 /* Likewise eight columns, 16 bytes a term of the sum, not swizzled: eight terms follow each other. address:
  * narrow_address. */
 static __device__ __forceinline__ uint64_t numbers_matrix(uint32_t address) {
@@ -75,32 +28,11 @@ static __device__ __forceinline__ uint64_t numbers_matrix(uint32_t address) {
   return matrix;
 }
 
-/* All ones in the half of the word whose cell has an arc: bits i and 16 + i. */
-static __device__ __forceinline__ uint32_t mask_of_arcs(uint32_t word, int i) {
-  uint32_t mask;
-  asm("prmt.b32 %0, %1, 0, 0xBB99;" : "=r"(mask) : "r"(word << (15 - i)));
-  return mask;
-}
-
 /* All ones in the half where x > y, of halves. */
 static __device__ __forceinline__ uint32_t mask_of_greater(uint32_t x, uint32_t y) {
   uint32_t mask;
   asm("set.gt.u32.f16x2 %0, %1, %2;" : "=r"(mask) : "r"(x), "r"(y));
   return mask;
-}
-
-static __device__ __forceinline__ void copy_line(void *to, const void *from, uint32_t bytes,
-                                                 uint64_t *barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(barrier))
-      : "memory");
-}
-
-/* Of the two rows of this thread in its window the first. */
-static __device__ __forceinline__ int row_of_thread() {
-  return (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 32 / 4;
 }
 
 /* Starts copies up to AHEAD tiles ahead, of which `left` are to be summed, waiting for stages to become
@@ -305,7 +237,7 @@ template <class S>
 static __device__ __forceinline__ void open_block(const struct attention_product &op, unsigned char *stages,
                                                   attention_block<S> &block) {
   const struct window_piece w = op.piece[blockIdx.x];
-  const int32_t window = window_of(op, w.place);
+  const int32_t window = window_of(op.start, op.windows, w.place);
   block.seen[threadIdx.x] = 0;
   if (threadIdx.x == 0) {
     open_ring<S>(block.ring);
