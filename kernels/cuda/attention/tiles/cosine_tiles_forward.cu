@@ -7,10 +7,6 @@
  * work of the other warps. */
 #include "kernels/cuda/attention/tiles/cosine_tiles.cuh"
 
-/* Up to that |beta| no weight vanishes beside exp(|beta|), nor does its product with x: exp(-2 |beta|) is
- * 10^-26. Beyond it, rows are summed arc by arc. */
-static constexpr float MOST_BETA = 30;
-
 template <int N_> struct cosine_tile {
   static constexpr int N = N_, STEPS = TILE_COLS / TERMS;
   static constexpr int STAGES = 6, AHEAD = 3; /* AHEAD: tiles that are fetched before their turn */
@@ -24,6 +20,10 @@ template <int N_> struct cosine_tile {
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+/* Up to that |beta| no weight vanishes beside exp(|beta|), nor does its product with x: exp(-2 |beta|) is
+ * 10^-26. Beyond it, rows are summed arc by arc. */
+static constexpr float MOST_BETA = 30;
 
 template <class S> struct cosine_block {
   ring<S> ring;
