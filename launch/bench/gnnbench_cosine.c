@@ -118,7 +118,7 @@ static double beta_of(const void *context, int64_t i, int64_t j) {
 /* As a model would have it. */
 static int layout_of_cosines(struct bench *bench, struct cosine_case *c) {
   const enum layout_tiers tiers = bench->options->sparse.tiers;
-  const struct layout_plan plan = {.tiers = tiers, .width = c->width, .heads = 1};
+  const struct layout_plan plan = {.tiers = tiers, .width = c->width, .scores = {1, 1}};
   c->layout = c->gather;
   if (tiers == LAYOUT_GATHER || !cosine_takes_tiles(&bench->kernels, c->width)) return OK;
   return bench_layout_of(bench, c->graph, &plan, &c->layout);

@@ -15,7 +15,7 @@ static inline void set_graph(int64_t rows, int64_t halo_rows, double share, int 
 
 /* Of sums in that type; in tiles each of their weights is rounded, by up to a 256th. */
 static inline double weights_tolerance(const struct kernels *k, enum dtype dtype) {
-  return plan_of_arcs.heads > 0 ? tolerance_of(k) : tolerance_in(k, dtype);
+  return plan_of_arcs.scores.heads > 0 ? tolerance_of(k) : tolerance_in(k, dtype);
 }
 
 static inline double product(const double *x, const double *y) {

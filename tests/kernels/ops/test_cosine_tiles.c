@@ -11,7 +11,7 @@ static const double betas[] = {-1.25, 0, 1.5, 60};
 enum { BETAS = sizeof betas / sizeof betas[0] };
 
 static void set_tiers(enum layout_tiers tiers) {
-  plan_of_arcs = (struct layout_plan){.tiers = tiers, .width = 64, .heads = 1};
+  plan_of_arcs = (struct layout_plan){.tiers = tiers, .width = 64, .scores = {1, 1}};
 }
 
 static void forward(struct kernels *k) {
