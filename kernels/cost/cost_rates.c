@@ -27,7 +27,7 @@ const struct cost_model cost_model_h100 = {
     .plane_byte = .642,
     .result = {.row = 10, .byte_cached = .328, .byte = .68, .merge_byte = .781},
     .start = {.launch = 3.38e6, .kernel = 2.08e6, .pieces = 3.49e6, .entry = 2.06e4, .block = 3.18e5},
-    .pass = {8e6, .33, .0018, .0035, .0062, 1.06, 1.75, .28, .6},
+    .pass = {8e6, .33, .0018, .0035, .0062, 1.06, 1.75, .28, .45},
     .exchange = {16e6, 3.3, 10e6, .2},
 };
 
@@ -51,7 +51,7 @@ const struct cost_model cost_model_h200 = {
     .plane_byte = .565,
     .result = {.row = 8.82, .byte_cached = .288, .byte = .51, .merge_byte = .687},
     .start = {.launch = 3.21e6, .kernel = 1.97e6, .pieces = 3.32e6, .entry = 1.96e4, .block = 3.02e5},
-    .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.75, .25, .5},
+    .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.75, .25, .4},
     .exchange = {16e6, 3.3, 10e6, .2},
 };
 

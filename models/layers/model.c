@@ -17,13 +17,6 @@ static int64_t widest_aggregate(const struct program *p) {
   return width;
 }
 
-/* The widest sum over arcs, for which layouts are made. */
-static int64_t widest_sum(const struct program *p) {
-  int64_t width = 1;
-  for (int s = 0; s < p->steps; s++) width = larger(width, step_summed_cols(&p->step[s]));
-  return width;
-}
-
 /* The widest output of a layer's linear map. */
 static int64_t widest_output(const struct program *p) {
   int64_t width = 1;
@@ -264,7 +257,7 @@ int model_init(struct model *model, struct run *run) {
   TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
   TRY(add_feature_rows(model, run));
   model->propagation.attends.scores = program_scores_in_tiles(&model->program, run);
-  if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_sum(&model->program)));
+  if (model->uses_graph) TRY(propagation_init(&model->propagation, run, program_widest_sum(&model->program)));
   TRY(readout_init(&model->readout, run));
   return measure(model, run);
 }

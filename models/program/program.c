@@ -201,6 +201,12 @@ int program_passes_by(const struct program *p, int value) {
          program_readers(p, value, &reader, NULL) == 1 && p->step[reader].aggregation.once;
 }
 
+int64_t program_widest_sum(const struct program *p) {
+  int64_t width = 1;
+  for (int s = 0; s < p->steps; s++) width = larger(width, step_summed_cols(&p->step[s]));
+  return width;
+}
+
 struct arc_scores program_scores_in_tiles(const struct program *p, const struct run *run) {
   const struct kernels *k = run->kernels;
   const struct arc_scores none = {0};

@@ -132,6 +132,8 @@ int program_input_is_constant(const struct run *run);
 int program_is_of_features(const struct program *p, int value);
 /* Whether it is hoisted and read by another hoisted step alone: it passes by in panels. */
 int program_passes_by(const struct program *p, int value);
+/* The widest sum over arcs, for which layouts are made. */
+int64_t program_widest_sum(const struct program *p);
 /* Most heads of a step of attention, where the arcs of all such steps may lie in tiles; else none. */
 struct arc_scores program_scores_in_tiles(const struct program *p, const struct run *run);
 
