@@ -15,6 +15,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/common/wgmma.cuh"
+
 /* Where the right matrix begins. */
 template <int BLOCKS> static __device__ __forceinline__ uint64_t right_matrix(const void *shared) {
   const uint64_t address = __cvta_generic_to_shared(shared), half = BLOCKS * 128, block = 128;
@@ -24,26 +26,6 @@ template <int BLOCKS> static __device__ __forceinline__ uint64_t right_matrix(co
 /* The same `bytes` further on. */
 static __device__ __forceinline__ uint64_t further(uint64_t matrix, int bytes) {
   return matrix + (uint64_t)(bytes >> 4);
-}
-
-/* Before the first product, and wherever registers that products read or write were touched since. */
-static __device__ __forceinline__ void open_products() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-static __device__ __forceinline__ void close_products() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-/* Until at most BEHIND of the latest groups of products (each closed once) are under way. */
-template <int BEHIND> static __device__ __forceinline__ void wait_for_products() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(BEHIND) : "memory");
-}
-
-/* What ordinary stores and copies of this thread wrote to shared memory will be seen by products, after a
- * barrier. */
-static __device__ __forceinline__ void show_to_products() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 /* Keeps the compiler from moving uses of the sums across this point. */

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/common/tma.cuh"
+#include "kernels/cuda/common/wgmma.cuh"
 #include "kernels/cuda/layout/tiles.h"
 
 struct product {
@@ -164,9 +165,10 @@ struct feeder {
   uint32_t parity; /* of the slot's next emptying */
 };
 
-static __device__ __forceinline__ struct feeder feeder_of(const struct product &op,
+/* Of a piece's tiles, from its first one on. */
+static __device__ __forceinline__ struct feeder feeder_of(const int32_t *segments,
                                                           const struct window_piece &w, int tiles) {
-  const int32_t *segment = op.segment + w.first;
+  const int32_t *segment = segments + w.first;
   return {segment, tiles, 0, __ldg(segment), 0, 1};
 }
 
@@ -327,7 +329,7 @@ static __device__ __forceinline__ bool sum_window(const struct product &op, cons
     }
     pin(a);
     pin(sum);
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    open_products();
 #pragma unroll
     for (int u = 0; u < STEP; u++) {
 #pragma unroll
@@ -342,11 +344,11 @@ static __device__ __forceinline__ bool sum_window(const struct product &op, cons
         }
       }
     }
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    close_products();
     if (fetches) fetch_ahead<SHAPE>(op, x, stage, ring, f);
     __syncwarp();
     value = value_of<SHAPE>(op, strip, word);
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    wait_for_products<0>();
     pin(sum);
     if (threadIdx.x % 32 == 0) {
 #pragma unroll
@@ -365,7 +367,7 @@ static __device__ __forceinline__ void multiply_window(const CUtensorMap &map, c
   const struct window_piece w = op.piece[blockIdx.x];
   const int tiles = __shfl_sync(~0u, w.end - w.first, 0); /* alike in the warp, and known to be */
   const bool sums = !SHAPE::FED || threadIdx.x < BLOCK;
-  struct feeder f = feeder_of(op, w, tiles);
+  struct feeder f = feeder_of(op.segment, w, tiles);
   bool spoilt = false;
   if (threadIdx.x == 0) {
     open_ring<SHAPE>(ring);

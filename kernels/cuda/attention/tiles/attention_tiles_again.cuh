@@ -16,7 +16,7 @@ static __device__ float base_again(const struct attention_product &op, const str
                                    const attention_block<S> &block, int r, int c, float mine) {
   float base = LOWEST;
   if (block.all[c][r] >= LEAST_ALL) return block.row[c][r].base;
-  each_arc(op.segment, op.bits, w, r, [&](int32_t segment, int u) {
+  each_arc(op, w, r, [&](int32_t segment, int u) {
     const struct column_numbers of = column_numbers_of<true>(op.columns, segment * TILE_COLS + u,
                                                              block.chunk[c].head);
     base = fmaxf(base, leaky(mine + of.term));
@@ -31,10 +31,10 @@ static __device__ void column_again(const struct attention_product &op, const st
   const auto &chunk = block.chunk[j / S::N];
   const int32_t col = (int32_t)blockIdx.y * S::COLUMNS + j, head = chunk.head;
   const int32_t x_col = chunk.x_col + j % S::N;
-  const float mine = row_term(op, window_of(op.start, op.windows, w.place), r, head);
+  const float mine = row_term(op, window_of(op, w.place), r, head);
   const float base = S::FORWARD ? base_again(op, w, block, r, j / S::N, mine) : 0;
   float all = 0, some = 0, sum = 0, positive = 0;
-  each_arc(op.segment, op.bits, w, r, [&](int32_t segment, int u) {
+  each_arc(op, w, r, [&](int32_t segment, int u) {
     const int32_t at = segment * TILE_COLS + u;
     const struct column_numbers of = column_numbers_of<S::FORWARD>(op.columns, at, head);
     const float s = mine + of.term;

@@ -5,14 +5,7 @@
 #include "kernels/cuda/attention/tiles/attention_terms_of_tiles.cuh"
 #include "kernels/cuda/attention/tiles/tile_products.cuh"
 
-struct attention_product {
-  const struct window_piece *piece;
-  const int32_t *start; /* [windows + 1] places of each window's pieces */
-  int32_t windows;
-  const int32_t *segment;
-  const uint32_t *bits;
-  const int32_t *row; /* [rows] of the compressed ones; NULL: row i */
-  int32_t rows;
+struct attention_product : tile_arcs {
   const float *mine; /* [rows, mine_stride] */
   int64_t mine_stride;
   int32_t heads, each, width;
@@ -21,8 +14,6 @@ struct attention_product {
   int64_t x_stride;
   struct column_terms columns;
   float factor;
-  float *sums;
-  int64_t stride;
 };
 
 /* Eight columns of numbers for 16 terms of the sum. */
@@ -79,15 +70,8 @@ template <class S> struct attention_block {
 /* The term of row r of the window for that head; behind the last row 0. */
 static __device__ __forceinline__ float row_term(const struct attention_product &op, int32_t window, int r,
                                                  int32_t head) {
-  const int32_t i = window * TILE_ROWS + r;
-  if (i >= op.rows) return 0;
-  const int32_t row = op.row ? __ldg(op.row + i) : i;
-  return __ldg(op.mine + row * op.mine_stride + head);
-}
-
-static __device__ __forceinline__ float *sums_of_row(const struct attention_product &op, int32_t place,
-                                                     int r) {
-  return op.sums + ((int64_t)place * TILE_ROWS + r) * op.stride;
+  const int32_t row = row_of_window(op, window, r);
+  return row < 0 ? 0 : __ldg(op.mine + row * op.mine_stride + head);
 }
 
 static __device__ __forceinline__ int32_t kept_columns(const struct attention_product &op) {

@@ -64,13 +64,7 @@ int cuda_attention_tiles(struct kernels *k, const struct attention_tiles *op) {
   struct attention_product product = {};
   uint32_t *highest = (uint32_t *)op->terms;
   if (a->tiles.pieces == 0) return OK;
-  product.piece = a->tiles.piece;
-  product.start = a->tiles.start;
-  product.windows = (int32_t)((a->base.csr->rows + TILE_ROWS - 1) / TILE_ROWS);
-  product.segment = a->tiles.segment;
-  product.bits = a->tiles.bits;
-  product.row = a->row;
-  product.rows = (int32_t)a->base.csr->rows;
+  static_cast<tile_arcs &>(product) = tile_arcs_of(op->a, op->sums, op->stride);
   product.mine = (const float *)op->mine.data;
   product.mine_stride = op->mine.stride;
   product.heads = (int32_t)op->heads;
@@ -87,7 +81,5 @@ int cuda_attention_tiles(struct kernels *k, const struct attention_tiles *op) {
   product.columns.highest = highest;
   product.columns.terms = highest + highest_of(op->heads);
   product.factor = op->factor;
-  product.sums = op->sums;
-  product.stride = op->stride;
   return op->backward ? run<false>(k, op, &product) : run<true>(k, op, &product);
 }

@@ -48,8 +48,7 @@ static __device__ __forceinline__ void fetch_until(const struct attention_produc
     uint64_t *full = &block.ring.full[f.slot];
     if (f.next >= S::STAGES) barrier_wait(&block.ring.empty[f.slot], f.parity);
     barrier_expect(full, S::FILL_BYTES);
-    copy_line(to + S::BITS, op.bits + (int64_t)(f.segment - op.segment + f.next) * TILE_WORDS, TILE_WORDS * 4,
-              full);
+    copy_bits(op, f, to + S::BITS, full);
 #pragma unroll 1
     for (int c = 0; c < S::CHUNKS; c++) {
       const uint32_t *terms = op.columns.terms + ((int64_t)f.row * op.heads + block.chunk[c].head) * S::WORDS;
@@ -123,7 +122,7 @@ static __device__ __forceinline__ void sum_tile(const unsigned char *from, atten
       pin(b[turn]);
       if (next < S::STEPS * S::CHUNKS)
         of = read_step(terms + next % S::CHUNKS * S::WORDS, T::NEGATIVES, next / S::CHUNKS);
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+      open_products();
       const uint64_t x = narrow_matrix<S::N>(boxes + (c * S::BOX_BYTES + k * TERMS * S::N * 2) / 16);
       const uint64_t numbers = numbers_matrix(
           boxes + (S::FORWARD ? S::ONES + c * NUMBERS_BYTES
@@ -133,13 +132,13 @@ static __device__ __forceinline__ void sum_tile(const unsigned char *from, atten
       multiply(sums.negative[c], b[turn], x);
       multiply(sums.numbers[0], a[turn], numbers);
       multiply(sums.numbers[1], b[turn], numbers);
-      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-      asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+      close_products();
+      wait_for_products<1>();
       pin(a[1 - turn]);
       pin(b[1 - turn]);
     }
   }
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  wait_for_products<0>();
 #pragma unroll
   for (int c = 0; c < S::CHUNKS; c++) pin(sums.positive[c]), pin(sums.negative[c]);
   pin(sums.numbers[0]);
@@ -229,7 +228,7 @@ template <class S> static __device__ __forceinline__ void write_ones(unsigned ch
     uint32_t *to = (uint32_t *)(stages + stage * S::STAGE_BYTES + S::ONES + c * NUMBERS_BYTES);
     to[i % (TERMS * SLOTS)] = slot == c ? ONE : 0;
   }
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  show_to_products();
 }
 
 /* What is known of the chunks and of the rows; by a thread a chunk, then by a thread a row of each. */
@@ -237,11 +236,11 @@ template <class S>
 static __device__ __forceinline__ void open_block(const struct attention_product &op, unsigned char *stages,
                                                   attention_block<S> &block) {
   const struct window_piece w = op.piece[blockIdx.x];
-  const int32_t window = window_of(op.start, op.windows, w.place);
+  const int32_t window = window_of(op, w.place);
   block.seen[threadIdx.x] = 0;
   if (threadIdx.x == 0) {
     open_ring<S>(block.ring);
-    block.feeder = {op.segment + w.first, w.end - w.first, 0, __ldg(op.segment + w.first), 0, 1};
+    block.feeder = feeder_of(op.segment, w, w.end - w.first);
   }
   if (threadIdx.x < S::CHUNKS) {
     const int32_t block_col = (int32_t)blockIdx.y * S::COLUMNS, col = block_col + (int)threadIdx.x * S::N;

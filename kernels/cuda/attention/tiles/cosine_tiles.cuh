@@ -15,20 +15,11 @@
 #include "kernels/cuda/common/score.cuh"
 #include "kernels/cuda/spmm/spmm_epilogue.cuh"
 
-struct cosine_product {
-  const struct window_piece *piece;
-  const int32_t *start; /* [windows + 1] places of each window's pieces */
-  int32_t windows;
-  const int32_t *segment;
-  const uint32_t *bits;
-  const int32_t *row; /* [rows] of the compressed ones; NULL: row i */
-  int32_t rows;
+struct cosine_product : tile_arcs {
   struct rows message, mine;   /* of columns, of the rows themselves */
   uint32_t inverse, dz, reals; /* bytes from a message's begin */
   int32_t width;
   const float *beta;
-  float *sums;
-  int64_t stride;
 };
 
 /* Reals of messages come in boxes, too, of 16 elements: 32 bytes a row, whose two chunks of 16 bytes have
@@ -37,17 +28,10 @@ constexpr int REALS_COLUMNS = ROW_BYTES / 2;
 constexpr uint32_t REALS_BYTES = TILE_COLS * ROW_BYTES;
 
 static inline struct cosine_product cosine_product_of(struct kernels *k, const struct cosine_tiles *op) {
-  const struct cuda_layout *a = cuda_layout(op->a);
   const struct cosine_message parts = cosine_parts(k, op->message, op->width);
   const char *begin = (const char *)op->message.data;
   struct cosine_product product = {};
-  product.piece = a->tiles.piece;
-  product.start = a->tiles.start;
-  product.windows = (int32_t)((a->base.csr->rows + TILE_ROWS - 1) / TILE_ROWS);
-  product.segment = a->tiles.segment;
-  product.bits = a->tiles.bits;
-  product.row = a->row;
-  product.rows = (int32_t)a->base.csr->rows;
+  static_cast<tile_arcs &>(product) = tile_arcs_of(op->a, op->sums, op->stride);
   product.message = rows_of(op->message);
   product.mine = rows_of(op->rows);
   product.inverse = (uint32_t)((const char *)parts.inverse.data - begin);
@@ -55,8 +39,6 @@ static inline struct cosine_product cosine_product_of(struct kernels *k, const s
   product.reals = (uint32_t)((const char *)parts.log_sum.data - begin);
   product.width = (int32_t)op->width;
   product.beta = (const float *)op->beta;
-  product.sums = op->sums;
-  product.stride = op->stride;
   return product;
 }
 
@@ -111,9 +93,8 @@ static __device__ __forceinline__ void multiply_step(float (&sum)[N / 2], const 
 /* The message of row r of a window; NULL behind the last row. */
 static __device__ __forceinline__ const char *message_of_row(const struct cosine_product &op, int32_t window,
                                                              int r) {
-  const int32_t i = window * TILE_ROWS + r;
-  if (i >= op.rows) return NULL;
-  return at<char>(op.mine, op.row ? __ldg(op.row + i) : i, 0);
+  const int32_t row = row_of_window(op, window, r);
+  return row < 0 ? NULL : at<char>(op.mine, row, 0);
 }
 
 /* This thread's part of `width` columns of bf16 of its two rows as A operands; 0 behind them, and where there
@@ -141,10 +122,6 @@ static __device__ __forceinline__ float real_of(const char *message, uint32_t at
 static __device__ __forceinline__ const float *reals_of(const unsigned char *box, int k, int col) {
   const int swapped = (int)threadIdx.x % 4 / 2; /* col / 4 % 2 */
   return (const float *)(box + (k * TERMS + col) * ROW_BYTES + swapped * 16);
-}
-
-static __device__ __forceinline__ float *sums_of_row(const struct cosine_product &op, int32_t place, int r) {
-  return op.sums + ((int64_t)place * TILE_ROWS + r) * op.stride;
 }
 
 /* The sum over the four threads that have the same rows. */

@@ -76,14 +76,14 @@ static __device__ __forceinline__ float cosine_weight(float beta, float c, float
 template <class S>
 static __device__ void row_again(const struct cosine_product &op, const struct window_piece &w, int r) {
   const int lane = (int)threadIdx.x % 32, columns = (int)partial_columns(op.width);
-  const char *mine = message_of_row(op, window_of(op.start, op.windows, w.place), r);
+  const char *mine = message_of_row(op, window_of(op, w.place), r);
   const struct lane_columns x = columns_of_lane(mine, op.width),
                             dz = columns_of_lane(mine ? mine + op.dz : NULL, op.width);
   const float beta = __ldg(op.beta), inverse = real_of(mine, op.inverse);
   const float log_sum = real_of(mine, op.reals), delta = real_of(mine, op.reals + sizeof(float));
   struct lane_columns dx = {}, dn = {};
   float beta_grad = 0;
-  each_arc(op.segment, op.bits, w, r, [&](int32_t segment, int u) {
+  each_arc(op, w, r, [&](int32_t segment, int u) {
     const char *other = at<char>(op.message, segment * TILE_COLS + u, 0);
     const struct lane_columns other_x = columns_of_lane(other, op.width);
     const float c = product_of(x, other_x) * inverse * real_of(other, op.inverse);

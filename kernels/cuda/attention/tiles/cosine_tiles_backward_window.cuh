@@ -36,19 +36,6 @@ static __device__ __forceinline__ void multiply_rows(float (&sum)[16], const uin
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(x), "n"((int)ADDS));
 }
 
-static __device__ __forceinline__ void open_products() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-static __device__ __forceinline__ void close_products() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-/* Until all have ended but for those closed last, BEHIND times. */
-template <int BEHIND> static __device__ __forceinline__ void wait_for_products() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(BEHIND) : "memory");
-}
-
 /* A thread's two rows, 8 apart, as A operands; and numbers of each. */
 template <class S> struct backward_rows {
   uint32_t x[S::N / TERMS][4], dz[S::N / TERMS][4]; /* dz of COSINE_IN */
@@ -95,8 +82,7 @@ static __device__ __forceinline__ void fetch_until(const struct cosine_product &
     copy_box(to + S::INVERSE, &maps.inverse, full, 0, f.row * TILE_COLS);
     if (S::OUT) copy_box(to + S::DZ, &maps.dz, full, 0, f.row * TILE_COLS);
     if (S::OUT) copy_box(to + S::REALS, &maps.reals, full, 0, f.row * TILE_COLS);
-    copy_line(to + S::BITS, op.bits + (int64_t)(f.segment - op.segment + f.next) * TILE_WORDS, TILE_WORDS * 4,
-              full);
+    copy_bits(op, f, to + S::BITS, full);
     if (++f.next < f.tiles) f.row = __ldg(f.segment + f.next);
     if (++f.slot == S::STAGES) f.slot = 0, f.parity ^= 1;
   }
@@ -295,7 +281,7 @@ open_block(const struct cosine_product &op, const struct window_piece &w, const 
   const float beta = scaled(__ldg(op.beta));
   if (threadIdx.x == 0) {
     open_ring<S>(block.ring);
-    block.feeder = {op.segment + w.first, w.end - w.first, 0, __ldg(op.segment + w.first), 0, 1};
+    block.feeder = feeder_of(op.segment, w, w.end - w.first);
   }
   load_rows<S::N>(mine[0], mine[1], op.width, rows.x);
   if constexpr (S::IN)
@@ -318,7 +304,7 @@ static __device__ __forceinline__ void sum_window(const struct cosine_maps &maps
   extern __shared__ __align__(1024) unsigned char stages[];
   __shared__ cosine_backward_block<S> block;
   const struct window_piece w = op.piece[blockIdx.x];
-  const int32_t window = window_of(op.start, op.windows, w.place);
+  const int32_t window = window_of(op, w.place);
   const int r = row_of_thread();
   const char *const mine[2] = {message_of_row(op, window, r), message_of_row(op, window, r + 8)};
   struct backward_rows<S> rows;

@@ -52,8 +52,7 @@ static __device__ __forceinline__ void fetch_until(const struct cosine_product &
     barrier_expect(full, S::FILL_BYTES);
     copy_box(to, x, full, 0, f.row * TILE_COLS);
     copy_box(to + S::REALS, inverses, full, 0, f.row * TILE_COLS);
-    copy_line(to + S::BITS, op.bits + (int64_t)(f.segment - op.segment + f.next) * TILE_WORDS, TILE_WORDS * 4,
-              full);
+    copy_bits(op, f, to + S::BITS, full);
     if (++f.next < f.tiles) f.row = __ldg(f.segment + f.next);
     if (++f.slot == S::STAGES) f.slot = 0, f.parity ^= 1;
   }
@@ -96,11 +95,11 @@ static __device__ __forceinline__ void sum_tiles(const struct cosine_product &op
     __syncwarp();
     barrier_wait(&block.ring.full[slot], parity);
     pin(product);
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    open_products();
     multiply_box<S::N>(product, g.rows, box);
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    close_products();
     const uint32_t word = ((const uint32_t *)(stage + S::BITS))[threadIdx.x];
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    wait_for_products<0>();
     pin(product);
     pin(g.y);
 #pragma unroll
@@ -110,14 +109,14 @@ static __device__ __forceinline__ void sum_tiles(const struct cosine_product &op
     for (int k = 0; k < S::STEPS; k++) {
       weigh_step<S>(product, k, stage, word, g, cells[k]);
       pin(cells[k]);
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+      open_products();
       multiply_step<S::N>(g.y, cells[k], k, box);
-      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+      close_products();
     }
     before = slot;
     if (++slot == S::STAGES) slot = 0, parity ^= 1;
   }
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  wait_for_products<0>();
   pin(g.y);
 #pragma unroll
   for (int k = 0; k < S::STEPS; k++) pin(cells[k]);
@@ -152,13 +151,13 @@ static __device__ __forceinline__ bool write_row(const struct cosine_product &op
 template <class S>
 static __device__ void row_again(const struct cosine_product &op, const struct window_piece &w, int r) {
   const int lane = (int)threadIdx.x % 32;
-  const char *mine = message_of_row(op, window_of(op.start, op.windows, w.place), r);
+  const char *mine = message_of_row(op, window_of(op, w.place), r);
   const float scale = __ldg(op.beta) * real_of(mine, op.inverse);
   const bool there[2] = {lane < op.width, lane + 32 < op.width};
   float x[2], y[2] = {}, max = LOWEST, total = 0;
 #pragma unroll
   for (int j = 0; j < 2; j++) x[j] = mine && there[j] ? (float)((const bf16 *)mine)[lane + 32 * j] : 0;
-  each_arc(op.segment, op.bits, w, r, [&](int32_t segment, int u) {
+  each_arc(op, w, r, [&](int32_t segment, int u) {
     const char *other = at<char>(op.message, segment * TILE_COLS + u, 0);
     float value[2], product = 0;
 #pragma unroll
@@ -194,12 +193,12 @@ template <class S>
 static __device__ __forceinline__ void open_block(const struct cosine_product &op,
                                                   const struct window_piece &w, float beta,
                                                   cosine_block<S> &block, struct cosine_sums<S> &g) {
-  const int32_t window = window_of(op.start, op.windows, w.place);
+  const int32_t window = window_of(op, w.place);
   const int r = row_of_thread();
   const char *mine[2] = {message_of_row(op, window, r), message_of_row(op, window, r + 8)};
   if (threadIdx.x == 0) {
     open_ring<S>(block.ring);
-    block.feeder = {op.segment + w.first, w.end - w.first, 0, __ldg(op.segment + w.first), 0, 1};
+    block.feeder = feeder_of(op.segment, w, w.end - w.first);
   }
   load_rows<S::N>(mine[0], mine[1], op.width, g.rows);
 #pragma unroll

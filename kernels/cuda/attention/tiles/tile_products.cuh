@@ -5,6 +5,34 @@
 
 #include "kernels/cuda/layout/tiles_window.cuh"
 
+/* The tiles of a layout, and where sums of their rows are left. */
+struct tile_arcs {
+  const struct window_piece *piece;
+  const int32_t *start; /* [windows + 1] places of each window's pieces */
+  int32_t windows;
+  const int32_t *segment;
+  const uint32_t *bits;
+  const int32_t *row; /* [rows] of the compressed ones; NULL: row i */
+  int32_t rows;
+  float *sums; /* [places, TILE_ROWS, stride] */
+  int64_t stride;
+};
+
+static inline struct tile_arcs tile_arcs_of(const struct layout *layout, float *sums, int64_t stride) {
+  const struct cuda_layout *a = cuda_layout(layout);
+  struct tile_arcs arcs = {};
+  arcs.piece = a->tiles.piece;
+  arcs.start = a->tiles.start;
+  arcs.windows = (int32_t)((a->base.csr->rows + TILE_ROWS - 1) / TILE_ROWS);
+  arcs.segment = a->tiles.segment;
+  arcs.bits = a->tiles.bits;
+  arcs.row = a->row;
+  arcs.rows = (int32_t)a->base.csr->rows;
+  arcs.sums = sums;
+  arcs.stride = stride;
+  return arcs;
+}
+
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 /* sum [64, 16] += a (registers, [64, 16]) times x (shared memory, [16, 16]); likewise of 32 columns. */
@@ -76,11 +104,11 @@ static __device__ __forceinline__ int row_of_thread() {
 }
 
 /* The window of the sums at that place. */
-static __device__ __forceinline__ int32_t window_of(const int32_t *start, int32_t windows, int32_t place) {
-  int32_t low = 0, high = windows; /* start[low] <= place < start[high] */
+static __device__ __forceinline__ int32_t window_of(const struct tile_arcs &op, int32_t place) {
+  int32_t low = 0, high = op.windows; /* start[low] <= place < start[high] */
   while (high - low > 1) {
     const int32_t middle = (low + high) / 2;
-    if (__ldg(start + middle) <= place)
+    if (__ldg(op.start + middle) <= place)
       low = middle;
     else
       high = middle;
@@ -88,17 +116,35 @@ static __device__ __forceinline__ int32_t window_of(const int32_t *start, int32_
   return low;
 }
 
+/* Row r of a window among all; -1 behind the last one. */
+static __device__ __forceinline__ int32_t row_of_window(const struct tile_arcs &op, int32_t window, int r) {
+  const int32_t i = window * TILE_ROWS + r;
+  if (i >= op.rows) return -1;
+  return op.row ? __ldg(op.row + i) : i;
+}
+
+static __device__ __forceinline__ float *sums_of_row(const struct tile_arcs &op, int32_t place, int r) {
+  return op.sums + ((int64_t)place * TILE_ROWS + r) * op.stride;
+}
+
+/* Of the tile that is fetched next. */
+static __device__ __forceinline__ void copy_bits(const struct tile_arcs &op, const struct feeder &f, void *to,
+                                                 uint64_t *barrier) {
+  const int64_t tile = f.segment - op.segment + f.next;
+  copy_line(to, op.bits + tile * TILE_WORDS, TILE_WORDS * 4, barrier);
+}
+
 /* Calls arc(segment, column of it) for the arcs of row r, in order. */
 template <class ARC>
-static __device__ __forceinline__ void each_arc(const int32_t *segments, const uint32_t *tiles,
-                                                const struct window_piece &w, int r, const ARC &arc) {
+static __device__ __forceinline__ void each_arc(const struct tile_arcs &op, const struct window_piece &w,
+                                                int r, const ARC &arc) {
   for (int t = w.first; t < w.end; t++) {
-    const uint32_t *bits = tiles + (int64_t)t * TILE_WORDS + r / 16 * STRIP_WORDS + r % 8 * 4;
+    const uint32_t *bits = op.bits + (int64_t)t * TILE_WORDS + r / 16 * STRIP_WORDS + r % 8 * 4;
     for (int q = 0; q < 4; q++) {
       uint32_t word = bits[q] & (r % 16 < 8 ? 0x55555555u : 0xAAAAAAAAu); /* see tile_bit_of */
       for (; word; word &= word - 1) {
         const int b = __ffs(word) - 1;
-        arc(segments[t], b % 16 / 4 * 16 + b % 4 / 2 * 8 + 2 * q + b / 16);
+        arc(op.segment[t], b % 16 / 4 * 16 + b % 4 / 2 * 8 + 2 * q + b / 16);
       }
     }
   }
