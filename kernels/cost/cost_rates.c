@@ -10,7 +10,8 @@ static const double LEAST_SUMS = 64;
 /* Fitted, as `gnnbench calibrate` does it, to products of 53 made graphs and eight real ones of .01 to 131 M
  * arcs by each tier at 32 to 512 columns: of 613 products by their fastest tier they repeat 595 within 25%.
  * Tiles and weights: an H200's / .88. A weight of attention: what tiles of
- * 8 heads of 32 columns took beyond two products, on an H200. */
+ * 8 heads of 32 columns took beyond two products, on an H200; that of a cosine: rows of 64 columns, beyond
+ * their products. */
 const struct cost_model cost_model_h100 = {
     .name = "NVIDIA H100 80GB HBM3",
     .memory_bytes = 85.0e9,
