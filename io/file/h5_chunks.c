@@ -171,7 +171,7 @@ void h5_write_chunks(struct h5 *h5, const struct h5_set *s, int64_t first, int64
                      const void *data, int64_t *from, int64_t *to) {
   struct rows r = {.h5 = h5, .set = s, .first = first, .count = count};
   *from = *to = first;
-  if (!begin(&r, type)) return;
+  if (h5_error(h5) || !begin(&r, type)) return;
   const int64_t begins = (first + r.chunk_rows - 1) / r.chunk_rows, ends = (first + count) / r.chunk_rows;
   FREED struct place *place = begins < ends ? find_places(&r, begins, ends - begins, 1) : NULL;
   if (!place) return;

@@ -35,29 +35,21 @@ static __device__ __forceinline__ uint32_t mask_of_greater(uint32_t x, uint32_t 
   return mask;
 }
 
-/* Starts copies up to AHEAD tiles ahead, of which `left` are to be summed, waiting for stages to become
- * empty.
- */
+/* Of one thread, whose registers all others would keep free, too. */
 template <class S>
 static __device__ __forceinline__ void fetch_until(const struct attention_product &op, const CUtensorMap *x,
                                                    unsigned char *stages, attention_block<S> &block,
                                                    int left) {
-  struct feeder &f = block.feeder; /* of one thread, whose registers all others would keep free, too */
-  for (const int end = min(f.tiles - left + 1 + S::AHEAD, f.tiles); f.next < end;) {
-    unsigned char *to = stages + f.slot * S::STAGE_BYTES;
-    uint64_t *full = &block.ring.full[f.slot];
-    if (f.next >= S::STAGES) barrier_wait(&block.ring.empty[f.slot], f.parity);
-    barrier_expect(full, S::FILL_BYTES);
-    copy_bits(op, f, to + S::BITS, full);
+  const auto copy = [&](unsigned char *to, uint64_t *full, int segment) {
 #pragma unroll 1
     for (int c = 0; c < S::CHUNKS; c++) {
-      const uint32_t *terms = op.columns.terms + ((int64_t)f.row * op.heads + block.chunk[c].head) * S::WORDS;
-      copy_box(to + c * S::BOX_BYTES, x, full, block.chunk[c].x_col, f.row * TILE_COLS);
+      const uint32_t *terms = op.columns.terms +
+                              ((int64_t)segment * op.heads + block.chunk[c].head) * S::WORDS;
+      copy_box(to + c * S::BOX_BYTES, x, full, block.chunk[c].x_col, segment * TILE_COLS);
       copy_line(to + S::TERMS_AT + c * S::TERM_BYTES, terms, S::TERM_BYTES, full);
     }
-    if (++f.next < f.tiles) f.row = __ldg(f.segment + f.next);
-    if (++f.slot == S::STAGES) f.slot = 0, f.parity ^= 1;
-  }
+  };
+  fetch_ahead<S>(op, stages, block.ring, block.feeder, left, copy);
 }
 
 /* A thread's two pairs of columns of a step, 8 apart. */

@@ -38,24 +38,15 @@ template <class S> struct cosine_sums {
   float y[S::N / 2], total[2];
 };
 
-/* Starts copies up to AHEAD tiles ahead, of which `left` are to be summed, waiting for stages to become
- * empty. */
 template <class S>
 static __device__ __forceinline__ void fetch_until(const struct cosine_product &op, const CUtensorMap *x,
                                                    const CUtensorMap *inverses, unsigned char *stages,
                                                    cosine_block<S> &block, int left) {
-  struct feeder &f = block.feeder;
-  for (const int end = min(f.tiles - left + 1 + S::AHEAD, f.tiles); f.next < end;) {
-    unsigned char *to = stages + f.slot * S::STAGE_BYTES;
-    uint64_t *full = &block.ring.full[f.slot];
-    if (f.next >= S::STAGES) barrier_wait(&block.ring.empty[f.slot], f.parity);
-    barrier_expect(full, S::FILL_BYTES);
-    copy_box(to, x, full, 0, f.row * TILE_COLS);
-    copy_box(to + S::REALS, inverses, full, 0, f.row * TILE_COLS);
-    copy_bits(op, f, to + S::BITS, full);
-    if (++f.next < f.tiles) f.row = __ldg(f.segment + f.next);
-    if (++f.slot == S::STAGES) f.slot = 0, f.parity ^= 1;
-  }
+  const auto copy = [&](unsigned char *to, uint64_t *full, int segment) {
+    copy_box(to, x, full, 0, segment * TILE_COLS);
+    copy_box(to + S::REALS, inverses, full, 0, segment * TILE_COLS);
+  };
+  fetch_ahead<S>(op, stages, block.ring, block.feeder, left, copy);
 }
 
 /* This thread's cells of a step: the weights of arcs, from products of rows and columns. */

@@ -127,11 +127,23 @@ static __device__ __forceinline__ float *sums_of_row(const struct tile_arcs &op,
   return op.sums + ((int64_t)place * TILE_ROWS + r) * op.stride;
 }
 
-/* Of the tile that is fetched next. */
-static __device__ __forceinline__ void copy_bits(const struct tile_arcs &op, const struct feeder &f, void *to,
-                                                 uint64_t *barrier) {
-  const int64_t tile = f.segment - op.segment + f.next;
-  copy_line(to, op.bits + tile * TILE_WORDS, TILE_WORDS * 4, barrier);
+/* Starts copies up to S::AHEAD tiles ahead, of which `left` are to be summed, waiting for stages to become
+ * empty: of a tile's bits, and by copy(stage, barrier, its segment) of what else a stage has. */
+template <class S, class COPY>
+static __device__ __forceinline__ void fetch_ahead(const struct tile_arcs &op, unsigned char *stages,
+                                                   ring<S> &ring, struct feeder &f, int left,
+                                                   const COPY &copy) {
+  for (const int end = min(f.tiles - left + 1 + S::AHEAD, f.tiles); f.next < end;) {
+    unsigned char *to = stages + f.slot * S::STAGE_BYTES;
+    uint64_t *full = &ring.full[f.slot];
+    if (f.next >= S::STAGES) barrier_wait(&ring.empty[f.slot], f.parity);
+    barrier_expect(full, S::FILL_BYTES);
+    copy(to, full, f.row);
+    copy_line(to + S::BITS, op.bits + (int64_t)(f.segment - op.segment + f.next) * TILE_WORDS, TILE_WORDS * 4,
+              full);
+    if (++f.next < f.tiles) f.row = __ldg(f.segment + f.next);
+    if (++f.slot == S::STAGES) f.slot = 0, f.parity ^= 1;
+  }
 }
 
 /* Calls arc(segment, column of it) for the arcs of row r, in order. */
