@@ -41,9 +41,10 @@ struct dot {
   void *out;          /* real */
 };
 
-/* out[j] = sum over rows of x_ij. real [cols] */
+/* out[j] = sum over rows of x_ij / divisor_i. real [cols] */
 struct column_sums {
-  struct tensor x; /* dtype or real */
+  struct tensor x;     /* dtype or real */
+  const void *divisor; /* real [x.rows], what rows were multiplied by, never 0; NULL: 1 */
   void *out;
 };
 

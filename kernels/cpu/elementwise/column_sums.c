@@ -1,15 +1,17 @@
-/* out_j = sum_i x_ij. */
+/* out_j = sum_i x_ij / divisor_i. */
 #include "kernels/cpu/common/partial.h"
 #include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "runtime/base/base.h"
 
 static void add_rows(const struct column_sums *op, int64_t first, int64_t end, double *sum) {
+  const real *divisor = op->divisor;
   int64_t cols = op->x.cols;
   memset(sum, 0, (size_t)cols * sizeof *sum);
   for (int64_t v = first; v < end; v++) {
     const real *x = row_of(op->x, v);
+    const double factor = divisor ? 1 / (double)divisor[v] : 1;
 #pragma omp simd
-    for (int64_t j = 0; j < cols; j++) sum[j] += (double)x[j];
+    for (int64_t j = 0; j < cols; j++) sum[j] += factor * (double)x[j];
   }
 }
 

@@ -174,7 +174,7 @@ static int run_with(struct kernels *k, const struct epilogue_backward *op, struc
 
 /* dz is dy already: what is wanted are its sums. */
 static int sum_gradient(struct kernels *k, const struct epilogue_backward *op) {
-  const struct column_sums bias = {op->dz, op->bias_grad}, shift = {op->dz, op->shift_grad};
+  const struct column_sums bias = {op->dz, NULL, op->bias_grad}, shift = {op->dz, NULL, op->shift_grad};
   if (op->bias_grad) TRY(cuda_column_sums(k, &bias));
   return op->shift_grad ? cuda_column_sums(k, &shift) : OK;
 }

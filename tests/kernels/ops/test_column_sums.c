@@ -37,6 +37,33 @@ TEST(sums_and_squares_around_the_mean_match_a_loop) {
   on_every_table(shapes);
 }
 
+/* Of rows that come multiplied, as they were. */
+static void check_divided(struct kernels *k, int64_t rows, int64_t cols, int64_t pad) {
+  double *x = rounded(k, noise_block(1, rows * cols), rows * cols), *sum = host_block(cols * 8),
+         *factor = row_factors(rows);
+  for (int64_t i = 0; i < rows * cols; i++) sum[i % cols] += x[i] / factor[i / cols];
+  struct column_sums sums = {.x = padded_matrix(k, x, rows, cols, pad),
+                             .divisor = reals(k, factor, rows),
+                             .out = reals(k, noise_block(2, cols), cols)};
+  assert_ok(op_column_sums(k, &sums));
+  assert_all_close(doubles(k, sums.out, cols), sum, cols, real_tolerance(k) * (double)rows);
+}
+
+static void divided(struct kernels *k) {
+  static const int64_t widths[] = {1, 7, 8, 47, 64, 602};
+  for (int i = 0; i < 6; i++) {
+    check_divided(k, 333, widths[i], 1);
+    check_divided(k, 333, widths[i], OWN_GAPS);
+    check_divided(k, 333, widths[i], WIDE_GAPS);
+  }
+  check_divided(k, 0, 5, 1);
+  check_divided(k, 1, 5, 1);
+}
+
+TEST(sums_of_divided_rows_match_a_loop) {
+  on_every_table(divided);
+}
+
 static void tall(struct kernels *k) {
   check(k, 200000, 3, 1, 2, k->real == F64 ? 1e-12 : 1e-7);
   check(k, 200000, 3, 1, 4096, k->real == F64 ? 1e-12 : 1e-7);
