@@ -155,7 +155,9 @@ static double degree_of(const struct run *run, int64_t v, const double *sum, dou
   return sum[v] + (in->loops == LOOPS_APART ? self : 0);
 }
 
-/* s, r and c of row v of P; r[v] is what sum_rows left. Whether a degree that divides has a loop below 0. */
+/* s, r and c of row v of P; r[v] is what sum_rows left. Without a degree that floats hold r is 1, for it is
+ * not to be 0, and c, which counts where others read the row, is 0. Whether a degree that divides has a loop
+ * below 0. */
 static int row_scales(const struct propagation *p, const struct run *run, int64_t v, double *self, double *r,
                       double *c) {
   const struct adjacency *in = &run->shard->in;
@@ -163,9 +165,11 @@ static int row_scales(const struct propagation *p, const struct run *run, int64_
   const int has_loop = in->self && !isnan(in->self[v]);
   const double stored = has_loop ? (double)in->self[v] : 0;
   self[v] = p->loop + (!has_loop && adds_loops(p) ? 1 : stored);
-  const double degree = degree_of(run, v, r, self[v], stored), inverse = degree > 0 ? 1 / degree : 0;
+  const double degree = degree_of(run, v, r, self[v], stored);
+  const int divides = degree > 0 && isfinite(degree);
+  const double inverse = divides ? 1 / degree : 1;
   r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
-  c[v] = norm == EDGES_BOTH ? r[v] : 1;
+  c[v] = norm != EDGES_BOTH ? 1 : divides ? r[v] : 0;
   r[v] *= p->factor;
   return norm != EDGES_NONE && stored < 0;
 }

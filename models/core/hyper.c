@@ -149,7 +149,8 @@ static void vertex_scales(const struct propagation *p, const struct run *run, do
   const struct hyper *h = p->hyper.hyper;
   for (int64_t v = 0; v < h->own; v++) {
     int own = run->config->model.self_hyperedges && h->vertex[v].lonely;
-    scale[v] = inverse_root(degree_of(run, h->vertex[v].degree, h->vertex[v].lonely));
+    const double degree = degree_of(run, h->vertex[v].degree, h->vertex[v].lonely);
+    scale[v] = degree > 0 ? 1 / sqrt(degree) : 1; /* not 0, as r of a graph; without hyperedges it is idle */
     self[v] = p->loop + (!own ? 0 : p->adjacency_norm == ADJACENCY_NORM_HYPER_DEGREE ? scale[v] : 1);
   }
 }

@@ -11,7 +11,8 @@
 
 struct propagation;
 
-/* How P weighs the arcs of a graph; D~ = row sums of A + diag(s). A row without anything in it gives 0. */
+/* How P weighs the arcs of a graph; D~ = row sums of A + diag(s). A row without anything in it gives 0, and r
+ * is 1 there: r is 0 only where `factor` is, so that a gradient can be had back from what P^T reads of it. */
 enum adjacency_norm {
   /* s: exactly one self loop a node, a stored one keeps its weight. model.norm_edges "both": r = c = D~^-1/2
    * (Kipf and Welling 2017); "row": r = D~^-1; "none": A + diag(s) */

@@ -66,10 +66,10 @@ static struct logits logits_of(const struct pass *pass, int chunk) {
   const struct step *loss = &p->step[p->loss];
   struct logits of = {
       .logits = rule_rows(pass, p->logits, rule_tensor(pass, p->logits), rule_rows_of(pass, loss)->count),
+      .grad_scale = rule_scale(pass, loss),
       .first = pass->chunk.first,
       .chunk = chunk};
   if (pass->training) of.grad = tensor_out(pass, loss, 0);
-  if (loss->scale != NONE) of.grad_scale = pass->propagation->backward.col_scale;
   return of;
 }
 

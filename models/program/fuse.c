@@ -112,16 +112,16 @@ static void scale_message(struct program *p, const struct run *run, int s) {
   aggregate->aggregation.message = 1;
 }
 
-/* Where nothing lies between the logits and the last sum, the gradient of the logits is the message. */
+/* Where nothing but a bias lies between the logits and the last sum, the gradient of the logits is the
+ * message. The bias adds that up as it was, for no such scale is 0 (struct propagation). */
 static void scale_loss(struct program *p) {
   const int s = p->loss + 1;
   if (s >= p->steps || p->step[s].kind != STEP_EPILOGUE_BACKWARD) return;
   const struct step *forward = &p->step[p->step[s].of];
   const struct layer_epilogue *epilogue = &forward->epilogue;
-  if (forward->index.bias != NONE || forward->in[1] != NONE || epilogue->norm != NORM_NONE) return;
+  if (forward->in[1] != NONE || epilogue->norm != NORM_NONE) return;
   if (epilogue->activation != ACTIVATION_NONE || epilogue->dropout != 0) return;
   p->step[p->loss].scale = p->step[s].scale;
-  p->step[s].scale = NONE;
 }
 
 /* A dropout behind an aggregation, as the gradient of a dropout before one is. */

@@ -1,6 +1,8 @@
 /* epilogue: y = dropout(act(norm(z + bias)) + residual), and its gradient. Batch statistics are of all ranks'
  * rows (Ioffe and Szegedy 2015): one pass over them and two all-reduces forward (mean, then squares around
  * it), one all-reduce backward. */
+#include <assert.h>
+
 #include "kernels/ops/elementwise.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
@@ -41,6 +43,7 @@ struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *ste
 const void *rule_scale(const struct pass *pass, const struct step *step) {
   const struct propagation *p = pass->propagation;
   if (step->scale == NONE) return NULL;
+  assert(pass->chunk.rows == 0); /* a product reads what the steps of chunks write */
   return (pass->program->step[step->scale].aggregation.transposed ? &p->backward : &p->forward)->col_scale;
 }
 
@@ -178,7 +181,17 @@ const struct epilogue_backward *rule_backward(const struct pass *pass, const str
   return link(pass, step, backward);
 }
 
+/* dy is the message already: of all that is to be done the gradient of the bias is left. */
+static int sum_message(const struct pass *pass, const struct step *step) {
+  const struct column_sums bias = {.x = tensor_in(pass, step, 0),
+                                   .divisor = rule_scale(pass, step),
+                                   .out = rule_gradient(pass, pass->program->step[step->of].index.bias)};
+  return bias.out ? op_column_sums(pass->run->kernels, &bias) : OK;
+}
+
 int run_epilogue_backward(const struct pass *pass, const struct step *step) {
+  const struct program *p = pass->program;
+  if (p->step[p->value[step->in[0]].writer].scale != NONE) return sum_message(pass, step);
   struct rule_backward backward = backward_of(pass, step);
   return op_epilogue_backward(pass->run->kernels, link(pass, step, &backward));
 }

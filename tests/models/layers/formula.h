@@ -74,18 +74,18 @@ static inline void normalise_rows(const struct fixture *f, struct rows x) {
   }
 }
 
-/* D~^-1/2 A~ D~^-1/2 x, A~ with exactly one self loop a node, a stored one as it is. */
+/* D~^-1/2 A~ D~^-1/2 x, A~ with exactly one self loop a node, a stored one as it is; 0^-1/2 is 0. */
 static inline struct rows normalised_aggregate_of(const struct fixture *f, struct rows x) {
   struct rows one = rows_of(f->nodes, 1), scaled = rows_of(f->nodes, x.cols);
   for (int64_t v = 0; v < f->nodes; v++) one.value[v] = 1;
-  struct rows degree = aggregate_of(f, one, 1, 0);
-  for (int64_t i = 0; i < f->nodes * x.cols; i++)
-    scaled.value[i] = x.value[i] / sqrt(degree.value[i / x.cols]);
+  struct rows scale = aggregate_of(f, one, 1, 0);
+  for (int64_t v = 0; v < f->nodes; v++) scale.value[v] = scale.value[v] > 0 ? 1 / sqrt(scale.value[v]) : 0;
+  for (int64_t i = 0; i < f->nodes * x.cols; i++) scaled.value[i] = x.value[i] * scale.value[i / x.cols];
   struct rows y = aggregate_of(f, scaled, 1, 0);
-  for (int64_t i = 0; i < f->nodes * x.cols; i++) y.value[i] /= sqrt(degree.value[i / x.cols]);
+  for (int64_t i = 0; i < f->nodes * x.cols; i++) y.value[i] *= scale.value[i / x.cols];
   free(one.value);
   free(scaled.value);
-  free(degree.value);
+  free(scale.value);
   return y;
 }
 

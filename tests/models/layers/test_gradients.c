@@ -50,6 +50,33 @@ TEST(multilabel_loss) {
   check_model(&multilabel, "model.activation = \"elu\"");
 }
 
+/* Training nodes without arcs whose loop has weight 0, of which other rows may be summed. */
+static int64_t empty_rows(const struct fixture *f) {
+  int64_t empty = 0;
+  for (int64_t v = 0; v < f->nodes; v++) {
+    double degree = has_arc(f, v, v) ? 0 : 1;
+    for (int64_t u = 0; u < f->nodes; u++) degree += has_arc(f, v, u) ? (double)arc_weight(f, v, u) : 0;
+    empty += degree == 0 && part_of(f, v) == SPLIT_TRAIN;
+  }
+  return empty;
+}
+
+/* Their logits are the bias, which has its gradient from them, too. */
+TEST(rows_of_no_degree_count_for_the_last_bias) {
+  static const struct fixture alone = {
+      .nodes = 61, .features = 5, .classes = 4, .arcs = 1, .train = 80, .weighted = 1};
+  static const struct fixture oneway = {
+      .nodes = 121, .features = 5, .classes = 4, .arcs = 1, .train = 80, .directed = 1, .weighted = 1};
+  static const struct fixture labels = {
+      .nodes = 61, .features = 5, .classes = 4, .arcs = 1, .train = 80, .weighted = 1, .multilabel = 1};
+  assert_true(empty_rows(&alone) > 0 && empty_rows(&oneway) > 0 && empty_rows(&labels) > 0);
+  check_model(&alone, "model.dropout = 0.3");
+  check_model(&alone, "model.norm_edges = \"row\"\nmodel.layers = 3");
+  check_model(&alone, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"");
+  check_model(&oneway, "model.norm_edges = \"both\"\nruntime.overlap = false");
+  check_model(&labels, "model.activation = \"elu\"");
+}
+
 TEST(rows_that_the_loss_needs) {
   static const struct fixture few = {.nodes = 61, .features = 5, .classes = 4, .arcs = 3, .train = 6};
   static const struct fixture oneway = {

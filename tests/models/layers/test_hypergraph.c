@@ -103,6 +103,16 @@ TEST(hgnn_has_the_gradient_of_its_loss) {
   check_model(&narrow, "model.type = \"hgnn\"\nruntime.incidence = \"split\"\nmodel.layers = 3");
 }
 
+/* Their logits are the bias, which has its gradient from them, too; products come first, 32 columns to 4. */
+TEST(vertices_in_no_hyperedge_count_for_the_last_bias) {
+  check_model(&narrow, "model.type = \"hgnn\"\nmodel.self_hyperedges = false\nmodel.hidden = 32\n"
+                       "runtime.rows = \"all\"");
+  check_model(&wide, "model.type = \"hgnn\"\nmodel.self_hyperedges = false\nmodel.hidden = 32\n"
+                     "runtime.rows = \"all\"\nruntime.incidence = \"split\"");
+  check_model(&narrow, "model.type = \"hgnn\"\nmodel.edge_weights = true\nmodel.self_hyperedges = false\n"
+                       "model.hidden = 32\nruntime.rows = \"all\"");
+}
+
 TEST(trained_weights_of_hyperedges_have_theirs) {
   check_model(&narrow, "model.type = \"hgnn\"\nmodel.edge_weights = true\nmodel.layers = 3");
   check_model(&wide, "model.type = \"hgnn\"\nmodel.edge_weights = true\nmodel.activation = \"elu\"");

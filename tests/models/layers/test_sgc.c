@@ -27,6 +27,14 @@ TEST(logits_follow_the_formula) {
   check_formula(&plain, "model.type = \"sgc\"\nmodel.layers = 3\nruntime.once = false", 3);
 }
 
+/* Of 121 nodes two that others sum have no arc in, and a loop of weight 0: they are summed times 0. */
+TEST(rows_of_no_degree_are_0_to_others) {
+  static const struct fixture oneway = {
+      .nodes = 121, .features = 5, .classes = 4, .arcs = 1, .directed = 1, .weighted = 1};
+  check_formula(&oneway, "model.type = \"sgc\"\nmodel.layers = 1", 1);
+  check_formula(&oneway, "model.type = \"sgc\"\nmodel.layers = 2\nruntime.once = false", 2);
+}
+
 /* 150 columns are three panels, the last one narrower. */
 TEST(panels_go_through_all_aggregations) {
   check_formula(&wide, "model.type = \"sgc\"\nmodel.layers = 2", 2);
