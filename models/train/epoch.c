@@ -145,10 +145,10 @@ static int download(struct epoch *pass, struct run *run, struct result *result) 
   struct tensor logits = model_logits(pass->model);
   if (objective_ranks(pass->objective))
     TRY(device_download(run->device, STREAM_COMPUTE, result->logits.data, logits.data, tensor_bytes(logits)));
-  TRY(device_download(run->device, STREAM_COMPUTE, result->of_chunk, pass->objective->outcome,
-                      pass->objective->chunks * (int64_t)sizeof *result->of_chunk));
-  return device_download(run->device, STREAM_COMPUTE, &result->scalars, run->kernels->scalars,
-                         sizeof result->scalars);
+  TRY(device_post(run->device, STREAM_COMPUTE, result->of_chunk, pass->objective->outcome,
+                  pass->objective->chunks * (int64_t)sizeof *result->of_chunk));
+  return device_post(run->device, STREAM_COMPUTE, &result->scalars, run->kernels->scalars,
+                     sizeof result->scalars);
 }
 
 int epoch_queue_result(struct epoch *pass, struct run *run) {

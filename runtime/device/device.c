@@ -37,6 +37,11 @@ int device_synchronize(struct device *device, enum stream stream) {
   return OK;
 }
 
+int device_post(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  const struct device_memory_ops *memory = &device->ops->memory;
+  return (memory->post ? memory->post : memory->download)(device, stream, to, from, bytes);
+}
+
 void device_host_release(struct device *device, void *pointer) {
   if (pointer) device->ops->memory.host_release(device, pointer);
 }

@@ -45,6 +45,8 @@ struct device_memory_ops {
   void (*release)(struct device *device, void *pointer);
   int (*upload)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
   int (*download)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+  int (*post)(struct device *device, enum stream stream, void *to, const void *from,
+              int64_t bytes); /* see device_post; NULL: download */
   int (*copy)(struct device *device, enum stream stream, void *to, const void *from,
               int64_t bytes);                                                            /* inside it */
   int (*clear)(struct device *device, enum stream stream, void *pointer, int64_t bytes); /* to zero bytes */
@@ -120,6 +122,8 @@ int device_alloc(struct device *device, int64_t bytes, void **pointer, const cha
 void device_release(struct device *device, void *pointer);
 #define device_upload(device, ...) DEVICE_CALL(memory.upload, device, __VA_ARGS__)
 #define device_download(device, ...) DEVICE_CALL(memory.download, device, __VA_ARGS__)
+/* A download of few bytes to memory of device_host_alloc that hardly delays what is queued behind it. */
+int device_post(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
 #define device_copy(device, ...) DEVICE_CALL(memory.copy, device, __VA_ARGS__)
 #define device_clear(device, ...) DEVICE_CALL(memory.clear, device, __VA_ARGS__)
 #define device_record(device, ...) DEVICE_CALL(stream.record, device, __VA_ARGS__)

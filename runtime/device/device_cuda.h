@@ -30,6 +30,9 @@ int device_cuda_profile(struct device *device, struct profile_device *profile);
 /* The table's delay (device_cuda_delay.cu). */
 int device_cuda_delay(struct device *device, enum stream stream, double seconds);
 
+/* The table's post (device_cuda_post.cu). */
+int device_cuda_post(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+
 /* The table's share (device_cuda_share.c). */
 extern const struct device_share_ops device_cuda_share;
 

@@ -339,6 +339,7 @@ const struct device_ops device_cuda_ops = {
                .release = cuda_release,
                .upload = cuda_upload,
                .download = cuda_download,
+               .post = device_cuda_post,
                .copy = cuda_copy,
                .clear = cuda_clear,
                .host_alloc = cuda_host_alloc,
