@@ -27,10 +27,8 @@ int device_cuda_bus(const struct device *device, char *text);
 /* Time stamps on its streams and ranges in NVIDIA's tools, for the profile (device_cuda_profile.c). */
 int device_cuda_profile(struct device *device, struct profile_device *profile);
 
-/* The table's delay (device_cuda_delay.cu). */
+/* The table's delay and post (device_cuda_kernels.cu). */
 int device_cuda_delay(struct device *device, enum stream stream, double seconds);
-
-/* The table's post (device_cuda_post.cu). */
 int device_cuda_post(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
 
 /* The table's share (device_cuda_share.c). */

@@ -67,7 +67,7 @@ violations() {
     place["mpi.h"] = "^(runtime/|partition/multilevel/scotch\\.c$)"
     place["ptscotch.h"] = "^partition/multilevel/scotch\\.c$"
     place["nccl.h"] = "^runtime/comm/comm_nccl\\.c$"
-    place["cuda_runtime.h"] = "^(kernels/cuda/|runtime/device/device_cuda_delay\\.cu$)"
+    place["cuda_runtime.h"] = "^(kernels/cuda/|runtime/device/device_cuda_kernels\\.cu$)"
     place["cuda_runtime_api.h"] = "^(runtime/device/device_cuda\\.h|kernels/cuda/)"
     place["nvtx3/nvToolsExt.h"] = "^runtime/device/device_cuda\\.c$"
     place["cuda.h"] = place["cublas_v2.h"] = place["cublasLt.h"] = place["cusparse.h"] = "^kernels/cuda/"
