@@ -155,9 +155,9 @@ static double degree_of(const struct run *run, int64_t v, const double *sum, dou
   return sum[v] + (in->loops == LOOPS_APART ? self : 0);
 }
 
-/* s, r and c of row v of P; r[v] is what sum_rows left. Without a degree that floats hold r is 1, for it is
- * not to be 0, and c, which counts where others read the row, is 0. Whether a degree that divides has a loop
- * below 0. */
+/* s, r and c of row v of P; r[v] is what sum_rows left. Where the degree is 0, or more than floats hold, r is
+ * 1, since gradients are divided by it (struct column_sums), and c is 0, so that other rows get nothing from
+ * this one. Returns whether a degree that divides has a loop below 0. */
 static int row_scales(const struct propagation *p, const struct run *run, int64_t v, double *self, double *r,
                       double *c) {
   const struct adjacency *in = &run->shard->in;

@@ -112,8 +112,9 @@ static void scale_message(struct program *p, const struct run *run, int s) {
   aggregate->aggregation.message = 1;
 }
 
-/* Where nothing but a bias lies between the logits and the last sum, the gradient of the logits is the
- * message. The bias adds that up as it was, for no such scale is 0 (struct propagation). */
+/* Where nothing but a bias lies between the logits and the last sum, the loss writes its gradient times the
+ * scale: it is the message. The gradient of the bias divides it by the scale, which is never 0 (enum
+ * adjacency_norm). */
 static void scale_loss(struct program *p) {
   const int s = p->loss + 1;
   if (s >= p->steps || p->step[s].kind != STEP_EPILOGUE_BACKWARD) return;
