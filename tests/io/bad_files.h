@@ -14,7 +14,7 @@
 #include "runtime/base/memory.h"
 #include "tests/io/tiny.h"
 
-enum { SECONDS = 300, MEMORY_KIB = 1 << 20 };
+enum { SECONDS = 90, MEMORY_KIB = 1 << 20 };
 
 static char path[300]; /* of the file at hand */
 

@@ -50,21 +50,3 @@ TEST(other_losses_leave_the_gradient_as_it_is) {
   assert_false(loss_is_message(&plain, "model.type = \"appnp\""));
   assert_false(loss_is_message(&plain, "model.type = \"sage\"\nmodel.hidden = 16"));
 }
-
-/* Their rows lie elsewhere than those of the scale. */
-TEST(chunks_leave_no_messages) {
-  static const char *const models[] = {"gcn", "mlp", "gin", "gcnii", "sage", "sgc"};
-  const int64_t whole = chunk_bytes;
-  char text[128];
-  chunk_bytes = 512;
-  for (int m = 0; m < 6; m++) {
-    snprintf(text, sizeof text, "model.type = \"%s\"\nmodel.layers = 3\nmodel.hidden = 4", models[m]);
-    fixture_open(&job, &plain, text);
-    const struct program *p = &job.trainer.model.program;
-    assert_true(p->chunk.rows > 0);
-    for (int s = 0; s < p->steps; s++)
-      if (program_is_chunked(p, s)) assert_int_equal(p->step[s].scale, NONE);
-    fixture_close(&job);
-  }
-  chunk_bytes = whole;
-}
