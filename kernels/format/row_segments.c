@@ -4,7 +4,8 @@
 
 #include "runtime/base/base.h"
 
-enum { WINDOW = 1024, LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
+enum { WINDOW = 1024, LAST_WINDOW = 48 * WINDOW }; /* rows; at most, of the last one */
+enum { LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
 _Static_assert(LONGEST < 1 << ROW_SEGMENT_COUNT_BITS, "a slot's entries can be counted");
 
 void row_segments_free(struct row_segments *s) {
@@ -22,9 +23,15 @@ static int64_t pieces_of(const struct row_segments *s, int64_t i) {
   return degree > s->limit ? (degree + s->limit - 1) / s->limit : 0;
 }
 
-/* Rows [first, end) of a window. */
+/* The last window holds about what a GPU works on at once: with all of it sorted, a product ends with its
+ * shortest row segments. */
+static int64_t windows_of(int64_t rows) {
+  return (larger(rows - LAST_WINDOW, 0) + WINDOW - 1) / WINDOW + 1;
+}
+
+/* Rows [w * WINDOW, end) are of a window. */
 static int64_t window_end(const struct row_segments *s, int64_t w) {
-  return smaller((w + 1) * WINDOW, s->csr->rows);
+  return w + 1 < s->windows ? (w + 1) * WINDOW : s->csr->rows;
 }
 
 /* Which of the two sections a row segment of that many entries belongs to. */
@@ -172,7 +179,7 @@ struct cost_rows row_segments_uncut(const struct csr *m) {
 int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan, struct row_segments *s) {
   *s = (struct row_segments){.csr = m, .in_order = plan->in_order};
   s->limit = limit_of(m, plan, longest_row(m));
-  s->windows = (m->rows + WINDOW - 1) / WINDOW;
+  s->windows = windows_of(m->rows);
   s->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY
                                                                : LONGEST;
   TRY(memory_arrays("layout windows", ROOM(&s->start, 2 * s->windows + 1),

@@ -2,9 +2,10 @@
  *
  * A row segment is a row, or a piece of one that is longer than a limit. Row segments stand in windows of
  * consecutive rows, the longest first inside a window: the rows of one warp are about equally long, and
- * neighbouring rows, which share columns, still meet in the caches. Row segments far longer than the mean
- * stand before all windows: begun late, they would run on alone. Pieces of a row leave partial sums, which
- * are added in the order of the pieces. Every entry is in one row segment, every row has one at least. */
+ * neighbouring rows, which share columns, still meet in the caches. The last window is a long one, so that
+ * the row segments that end a product are short. Row segments far longer than the mean stand before all
+ * windows: begun late, they would run on alone. Pieces of a row leave partial sums, which are added in the
+ * order of the pieces. Every entry is in one row segment, every row has one at least. */
 #ifndef KERNELS_FORMAT_ROW_SEGMENTS_H
 #define KERNELS_FORMAT_ROW_SEGMENTS_H
 

@@ -53,6 +53,7 @@ static struct variant choose_whole_row(const struct task &task) {
 template <class T, enum row_epilogue EPILOGUE> static struct variant choose_panels(const struct task &task) {
   const int vectors = task.vectors;
   const bool dense = task.degree >= DENSE_DEGREE, denser = task.degree >= 2 * DENSE_DEGREE;
+  const bool half_dense = 2 * task.degree >= DENSE_DEGREE;
   const bool sparse = task.degree < 32, light = sparse && !task.factors; /* factors take registers */
   const bool sparser = task.degree < 16, sparsest = task.degree < 8;
   constexpr bool FLOATS = sizeof(T) == sizeof(float);
@@ -64,7 +65,7 @@ template <class T, enum row_epilogue EPILOGUE> static struct variant choose_pane
   if (vectors <= 4) USE(1, 4, 8, 256, 4);
   if (vectors <= 5 && light) USE_PLAIN(1, 5, 4, 256, 5);
   if (vectors <= 6 && denser) USE(1, 6, 10, 256, 3);
-  if (vectors <= 6 && dense) USE(1, 6, 8, 128, 8);
+  if (vectors <= 6 && half_dense) USE(1, 6, 8, 128, 8);
   if (vectors <= 6 && task.factors) USE_WITH_FACTORS(1, 6, 5, 128, 10);
   if (vectors <= 6) USE_PLAIN(1, 6, 4, 128, 12);
   if (vectors <= 8 && light) USE_PLAIN(1, 8, 4, 128, 12);
