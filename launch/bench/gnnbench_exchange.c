@@ -53,16 +53,18 @@ static int prepare(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(bench_matrix_fill(bench, &e->tail, dtype, e->plan->halo->rows, width, nothing, NULL));
   TRY(device_copy(&bench->device, STREAM_COMPUTE, e->landing.data, e->tail.tensor.data,
                   tensor_bytes(e->landing)));
-  e->tail.tensor = tensor_packed(e->landing, width);
   return OK;
 }
 
 /* As training does it, unless messages are asked for. */
 static int meet(struct bench *bench, struct exchange *e) {
-  if (bench->options->exchange.messages) return OK;
-  TRY(comm_reach_open(e->comm, e->arena.base, &e->reach));
-  return halo_meet(e->plan->halo, e->comm, &bench->kernels, &e->reach,
-                   (struct halo_landing){e->landing.data, 0}, (struct halo_landing){0});
+  if (!bench->options->exchange.messages) {
+    TRY(comm_reach_open(e->comm, e->arena.base, &e->reach));
+    TRY(halo_meet(e->plan->halo, e->comm, &bench->kernels, &e->reach,
+                  (struct halo_landing){e->landing.data, 0}, (struct halo_landing){0}));
+  }
+  e->tail.tensor = halo_landed(e->plan->halo, e->landing, e->landing.cols);
+  return OK;
 }
 
 static void owned_row(const void *context, int64_t i, double *row) {

@@ -213,7 +213,7 @@ static int upload_scales(struct propagation *p, struct run *run) {
 
 static int may_halve(const struct propagation *p, const struct run *run, const struct direction *d) {
   const struct spmm op = {.a = d->halo_part, .x = p->tail, .y = p->tail};
-  return halo_is_all_near(&d->adjacency->halo) && !p->attends.on && !p->reduces &&
+  return d->adjacency->halo.all_near && !p->attends.on && !p->reduces &&
          (d->adjacency->halo.rows == 0 || spmm_divides(run->kernels, &op));
 }
 
@@ -320,7 +320,7 @@ static int pass_parts(struct propagation *p, struct run *run, const struct direc
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
   int whole = d == &p->forward || d == &p->backward;
   struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
-  struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), message.cols);
+  struct tensor tail = halo_landed(halo, p->tail, message.cols);
   if (exchange) TRY(halo_start(halo, run->comm, k, message, scale, packed, tail, passing->first_half));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   TRY(run_part(run, d, message, 0, whole, passing));

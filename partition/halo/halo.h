@@ -18,6 +18,7 @@ struct halo {
   int32_t *send_row_device;
   struct halo_near *near;      /* peers that are stored to; NULL: all are sent messages (halo_near.h) */
   void *near_device;           /* what it keeps on the device */
+  int all_near;                /* on every rank all peers are stored to: nothing travels as a message */
   struct message *send, *recv; /* [peers] scratch of the exchange under way */
 };
 

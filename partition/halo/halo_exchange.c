@@ -82,7 +82,7 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
   /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
   if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
   struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
-  struct halo_columns what = {.x = x, .scale = scale, .stride = packed.stride, .end = first_half};
+  struct halo_columns what = {.x = x, .scale = scale, .stride = tail.stride, .end = first_half};
   TRY(pack_far(halo, k, &pack));
   TRY(begin(k));
   if (first_half > 0) {

@@ -22,6 +22,7 @@ static void meeting_free(struct meeting *meeting) {
 void halo_leave(struct halo *halo) {
   free(halo->near);
   halo->near = NULL;
+  halo->all_near = 0;
 }
 
 int64_t halo_near_bytes(const struct halo *halo) {
@@ -109,7 +110,11 @@ int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const str
   for (int p = 0; p < halo->peers; p++) {
     if (reach->at[halo->peer[p]]) add_peer(halo, p, reach->at[halo->peer[p]], &meeting);
   }
-  return comm_agree(comm, upload(halo, k, &meeting));
+  TRY(comm_agree(comm, upload(halo, k, &meeting)));
+  int64_t far = halo->peers - halo->near->peers;
+  TRY(comm_max_int64(comm, &far));
+  halo->all_near = far == 0;
+  return OK;
 }
 
 static int64_t rows_of(const struct halo *halo, const int64_t *start) {
@@ -138,8 +143,4 @@ int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, cons
   int code = op_put(k, &op);
   profile_end_beside(STREAM_EXCHANGE);
   return code;
-}
-
-int halo_is_all_near(const struct halo *halo) {
-  return halo->peers == 0 || (halo->near && halo->near->peers == halo->peers);
 }

@@ -26,7 +26,8 @@ struct halo_near {
 int64_t halo_near_bytes(const struct halo *halo);
 
 /* Collective. From now on halo_start stores rows into the landings that near peers name here, which lie in
- * the block of `reach`; halo_return_start, likewise. After halo_prepare, over allocated memory. */
+ * the block of `reach`; halo_return_start, likewise. Sets halo.all_near. After halo_prepare, over allocated
+ * memory. */
 int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
               struct halo_landing out, struct halo_landing back);
 /* From now on messages alone. */
@@ -36,8 +37,12 @@ static inline int halo_is_near(const struct halo *halo, int peer) {
   return halo->near && halo->near->is_near[peer];
 }
 
-/* Whether no peer needs messages. */
-int halo_is_all_near(const struct halo *halo);
+/* Memory where rows of the halo land, as a matrix of so many columns: with the gaps of any matrix where all
+ * ranks' rows are stored; messages lie as close together as they travel. */
+static inline struct tensor halo_landed(const struct halo *halo, struct tensor landing, int64_t cols) {
+  const struct tensor rows = tensor_rows(landing, 0, halo->rows);
+  return halo->all_near ? tensor_narrowed(rows, cols) : tensor_packed(rows, cols);
+}
 
 /* Columns [first, end) of an exchange whose rows are `stride` apart where they land; what is behind those of
  * x is a gap. */

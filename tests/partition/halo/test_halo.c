@@ -50,15 +50,15 @@ static void check_rows(struct tensor t, int64_t rows, const int64_t *id, double 
 
 /* The exchange of one halo, and where it happens. */
 struct place {
-  struct tensor x, packed, tail, back;
+  struct tensor x, packed, landing, back;
   void *scale;
 };
 
 static void lay_out(struct halo *halo, const struct shard *shard, int64_t width, struct arena *arena,
                     struct place *place) {
   place->x = arena_tensor(arena, kernels.dtype, shard->own, width);
-  place->packed = arena_tensor(arena, kernels.dtype, halo_send_rows(halo), width);
-  place->tail = arena_tensor(arena, kernels.dtype, halo->rows, width);
+  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo_send_rows(halo), width), width);
+  place->landing = arena_tensor(arena, kernels.dtype, halo->rows, width);
   place->back = arena_tensor(arena, kernels.dtype, halo_send_rows(halo) + 3, width);
   place->scale = arena_take(arena, shard->own * dtype_bytes(kernels.real));
   assert_ok(halo_prepare(halo, arena));
@@ -80,22 +80,25 @@ static void set_scale(const struct place *place, int64_t own, double value) {
 
 /* There, and back behind three rows of what the rows came from; several times, as epochs do it. */
 static void exchange(struct halo *halo, const struct shard *shard, const struct place *place, int64_t first) {
-  const struct tensor back = tensor_rows(place->back, 3, halo_send_rows(halo));
+  const struct tensor tail = halo_landed(halo, place->landing, place->landing.cols);
+  struct tensor back = place->back;
+  back.stride = tail.stride;
+  back = tensor_rows(back, 3, halo_send_rows(halo));
   int64_t *sent = calloc((size_t)halo_send_rows(halo) + 1, sizeof *sent);
   for (int64_t i = 0; i < halo_send_rows(halo); i++) sent[i] = shard->global_id[halo->send_row[i]];
   for (int times = 1; times <= 3; times++) {
     const int scaled = times > 1;
     set_rows(place->x, shard->own, shard->global_id);
     set_scale(place, shard->own, times);
-    assert_ok(halo_start(halo, &comm, &kernels, place->x, scaled ? place->scale : NULL, place->packed,
-                         place->tail, first));
+    assert_ok(halo_start(halo, &comm, &kernels, place->x, scaled ? place->scale : NULL, place->packed, tail,
+                         first));
     if (first > 0) {
       assert_ok(halo_finish_first_half(halo, &kernels));
-      check_rows(tensor_columns(place->tail, 0, first), halo->rows, halo->id, times);
+      check_rows(tensor_columns(tail, 0, first), halo->rows, halo->id, times);
     }
     assert_ok(halo_finish(halo, &comm, &kernels));
-    check_rows(place->tail, halo->rows, halo->id, times);
-    assert_ok(halo_return_start(halo, &comm, &kernels, place->tail, back));
+    check_rows(tail, halo->rows, halo->id, times);
+    assert_ok(halo_return_start(halo, &comm, &kernels, tail, back));
     assert_ok(halo_finish(halo, &comm, &kernels));
     check_rows(back, back.rows, sent, times);
     check_rows(place->x, shard->own, shard->global_id, 1);
@@ -127,7 +130,7 @@ static void exchange_over_arena(struct halo *halo, const struct shard *shard, in
   assert_ok(arena_allocate(&arena, "halo test"));
   lay_out(halo, shard, width, &arena, &place);
   exchange(halo, shard, &place, 0);
-  const struct halo_landing out = {place.tail.data, 0}, back = {place.back.data, 3};
+  const struct halo_landing out = {place.landing.data, 0}, back = {place.back.data, 3};
   assert_ok(comm_reach_open(&comm, arena.base, &reach));
   assert_ok(halo_meet(halo, &comm, &kernels, &reach, out, back));
   assert_int_equal(halo->near != NULL, ranks_on_gpu() && comm.size > 1);
