@@ -48,12 +48,14 @@ static const struct constant {
              {PART(exchange_start, exchange.start)},
              {PART(exchange_byte, exchange.byte)},
              {PART(reduce_start, exchange.reduce_start)},
+             {PART(reduce_byte, exchange.reduce_byte)},
              {PART(exchange_beside, exchange.beside)},
              {PART(store_start, stores.start)},
              {PART(store_byte, stores.byte)},
              {PART(between_start, between.start)},
              {PART(between_byte, between.byte)},
-             {PART(between_reduce_start, between.reduce_start)}},
+             {PART(between_reduce_start, between.reduce_start)},
+             {PART(between_reduce_byte, between.reduce_byte)}},
   tables[] = {{FIELD(tile)},  {FIELD(near)},          {FIELD(cached)},       {FIELD(distant)},
               {FIELD(block)}, {FIELD(tile_weighted)}, {FIELD(arc_weighted)}, {FIELD(block_weighted)}};
 #undef FIELD

@@ -29,7 +29,7 @@ const struct cost_model cost_model_h100 = {
     .result = {.row = 10, .byte_cached = .328, .byte = .68, .merge_byte = .781},
     .start = {.launch = 3.38e6, .kernel = 2.08e6, .pieces = 3.49e6, .entry = 2.06e4, .block = 3.18e5},
     .pass = {8e6, .33, .0018, .0035, .0062, 1.06, 1.75, .28, .45},
-    .exchange = {16e6, 3.3, 10e6, .2},
+    .exchange = {16e6, 3.3, 5e6, 14, .2},
 };
 
 /* An H100's, as the same products differ on both: times .95 for what starts, .88 in the caches, .75 in
@@ -53,7 +53,7 @@ const struct cost_model cost_model_h200 = {
     .result = {.row = 8.82, .byte_cached = .288, .byte = .51, .merge_byte = .687},
     .start = {.launch = 3.21e6, .kernel = 1.97e6, .pieces = 3.32e6, .entry = 1.96e4, .block = 3.02e5},
     .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.75, .25, .4},
-    .exchange = {16e6, 3.3, 10e6, .2},
+    .exchange = {16e6, 3.3, 5e6, 14, .2},
 };
 
 /* One thread of a server processor with 32 MiB of shared cache. Messages are not measured: 4 GB/s of a rank
@@ -68,8 +68,8 @@ const struct cost_model cost_model_cpu = {
     .cached_bytes = 16e6,
     .distant_bytes = 128e6,
     .result = {.byte_cached = 200, .byte = 200},
-    .exchange = {2e6, 250, 5e6, 0},
-    .between = {50e6, 8000, 50e6, 0},
+    .exchange = {2e6, 250, 5e6},
+    .between = {50e6, 8000, 50e6},
 };
 
 /* Linear between the widths of the table, proportional beyond them; below the narrowest nothing is gained. */
@@ -91,10 +91,12 @@ double cost_weighted(const struct cost_case *c, const double table[COST_WIDTHS],
   return c->weighted && table[0] > 0 ? cost_at_width(table, width) : otherwise;
 }
 
-/* Of an arc. What is fetched for it is a row of X, and one of few floats is a row of twice as many numbers of
- * bf16. */
+/* Of an arc. What is fetched for it is a row of X, in whole sectors of the caches, and one of few floats is a
+ * row of twice as many numbers of bf16. */
 static double arc_at_width(const double table[COST_ELEMENTS][COST_WIDTHS], enum cost_element e,
                            double width) {
+  const double sector = e == COST_BF16 ? 16 : 8; /* numbers */
+  width = ceil(width / sector) * sector;
   double whole = cost_at_width(table[e], width);
   if (e == COST_BF16 || width >= width_of[0]) return whole;
   double share = fmax(0, 2 * width / width_of[0] - 1), halves = table[COST_BF16][0];

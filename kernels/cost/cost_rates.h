@@ -41,12 +41,13 @@ struct cost_pass {
 };
 
 /* The exchange of rows between GPUs of a host: before the first byte; a byte that a GPU sends, or receives,
- * whichever are more; before a sum over two of them has begun. beside: the share of its time that it takes
- * from what runs meanwhile, since it runs on multiprocessors, too. Those of the source are of stores between
- * four H100s; an H200, which has the same links, has the same. Between hosts all zero: not measured. Of
- * stores, which have a start and a byte alone, zero: as messages. */
+ * whichever are more. Of sums over ranks: before one over two of them has begun; a byte of a short one, which
+ * goes sooner and slower than a long one, 0: as any byte. beside: the share of its time that the exchange
+ * takes from what runs meanwhile, since it runs on multiprocessors, too. Those of the source are of stores
+ * between four H100s and of sums of 1 and 656 KB between two and four H200s, which have the same links.
+ * Between hosts all zero: not measured. Of stores, which have a start and a byte alone, zero: as messages. */
 struct cost_exchange {
-  double start, byte, reduce_start, beside;
+  double start, byte, reduce_start, reduce_byte, beside;
 };
 
 /* Picoseconds on the whole device, or on one thread of a processor, at 32, 64, 128, 256 and 512 columns;

@@ -54,14 +54,20 @@ static int attend(struct kernels *k, const struct layout *layout, double width, 
   return gather(k, layout, width, cost_model_of(k->device->name)->pass.scores, beside);
 }
 
+/* Bytes of the rows' `cols` columns, with which another part of the matrix goes on: sums, where there are
+ * some, in place of the result; and read by the other part. */
+static double parted(const struct layout *a, double cols, const void *has_halo, int accumulate,
+                     const struct tensor *sums, enum dtype result) {
+  const double numbers = (double)a->csr->rows * cols, number = (double)dtype_bytes(result),
+               sum = sums->data ? (double)dtype_bytes(sums->dtype) : number;
+  return (has_halo ? numbers * (sum - number) : 0) + (accumulate ? numbers * sum : 0);
+}
+
 /* What rows read and write besides: themselves, what is added, sums that another part of the matrix goes on
  * with. */
 static double spmm_beside(const struct spmm *op) {
-  const double row = (double)op->y.cols, sum = op->sums.data ? (double)dtype_bytes(op->sums.dtype) : 0,
-               number = (double)dtype_bytes(op->y.dtype);
   double bytes = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
-  if (op->has_halo && sum > 0) bytes += (double)op->a->csr->rows * row * (sum - number);
-  if (op->accumulate) bytes += (double)op->a->csr->rows * row * (sum > 0 ? sum : number);
+  bytes += parted(op->a, (double)op->y.cols, op->has_halo, op->accumulate, &op->sums, op->y.dtype);
   if (op->epilogue) bytes += bytes_of(op->epilogue->residual);
   return op->below ? bytes + bytes_kept(op->below) : bytes;
 }
@@ -110,13 +116,18 @@ static double arc_width(const struct kernels *k, int64_t cols, int64_t reals) {
 
 static int attention(struct kernels *k, const struct attention *op) {
   const double width = arc_width(k, op->x.cols, op->right.data ? 0 : op->heads);
-  const double beside = bytes_of(op->self) + bytes_of(op->right) + bytes_of(op->positive);
+  const double kept = (double)(op->y.cols + (op->positive.data ? op->positive.cols : 0));
+  const double beside = bytes_of(op->self) + bytes_of(op->right) + bytes_of(op->positive) +
+                        parted(op->a, kept, op->has_halo, op->accumulate, &op->sums, op->y.dtype);
   if (op->a->tiles > 0) return attend_tiles_by_terms(k, op->a, op->heads, width, beside);
   return attend(k, op->a, width, beside);
 }
 
 static int attention_backward(struct kernels *k, const struct attention_backward *op) {
-  const double width = (double)op->message.cols, beside = bytes_of(op->x) + bytes_of(op->self);
+  const double width = (double)op->message.cols;
+  const double beside = bytes_of(op->x) + bytes_of(op->self) +
+                        parted(op->a, (double)op->dx.cols, op->has_halo, op->accumulate, &op->sums,
+                               op->dx.dtype);
   return op->a->tiles > 0 ? attend_tiles_by_terms(k, op->a, op->heads, width, beside)
                           : attend(k, op->a, width, beside);
 }

@@ -28,10 +28,11 @@ static int is_word(const char *text, size_t length, const char *word) {
   return length == strlen(word) && strncasecmp(text, word, length) == 0;
 }
 
-/* A rate takes the place of what was measured, and that of nothing its start. */
+/* A rate takes the place of those that were measured, and that of nothing its start. */
 static void set_link(const char *text, size_t length, struct network_link *link) {
-  if (!is_word(text, length, "nvlink") && !is_word(text, length, "measured"))
-    link->byte = byte_of(text, length);
+  if (is_word(text, length, "nvlink") || is_word(text, length, "measured")) return;
+  link->byte = byte_of(text, length);
+  link->reduce_byte = 0;
 }
 
 int plan_network(const char *text, const struct cost_model *gpu, struct network *network) {

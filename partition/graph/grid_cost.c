@@ -19,7 +19,7 @@ static const double usual_rate = 50e9;
 
 static struct network_link link_of(const struct cost_exchange *measured, double share) {
   return (struct network_link){measured->start * 1e-12, measured->byte * 1e-12 * share,
-                               measured->reduce_start * 1e-12};
+                               measured->reduce_start * 1e-12, measured->reduce_byte * 1e-12 * share};
 }
 
 struct network grid_cost_network(const struct cost_model *model, int local_size) {
@@ -29,7 +29,7 @@ struct network grid_cost_network(const struct cost_model *model, int local_size)
                             .local_size = local_size,
                             .stored = link_of(&model->stores, 1)};
   if (!(network.between.byte > 0))
-    network.between = (struct network_link){usual_start, 1 / usual_rate, usual_start};
+    network.between = (struct network_link){usual_start, 1 / usual_rate, usual_start, 0};
   return network;
 }
 

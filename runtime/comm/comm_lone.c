@@ -45,7 +45,10 @@ double network_exchange_seconds(const struct network *network, int rank, const s
 }
 
 static double ring(const struct network_link *link, int ranks, double bytes) {
-  return ranks > 1 ? link->reduce_start * log2(ranks) + 2. * (ranks - 1) / ranks * bytes * link->byte : 0;
+  if (ranks < 2) return 0;
+  const double steps = log2(ranks), passed = 2. * (ranks - 1) / ranks * bytes;
+  const double start = link->reduce_start * steps, many = start + passed * link->byte;
+  return link->reduce_byte > 0 ? fmin(start + passed * link->reduce_byte, many + link->start * steps) : many;
 }
 
 double network_reduce_seconds(const struct network *network, int ranks, double bytes) {

@@ -9,9 +9,10 @@
 #include "runtime/comm/comm.h"
 
 /* What a way between ranks takes: before the first byte, then for each byte that a rank sends, or receives,
- * whichever are more; before a reduction's first byte. Seconds. */
+ * whichever are more; before a reduction's first byte, and for each byte of a short one, 0: as for any.
+ * Seconds. */
 struct network_link {
-  double start, byte, reduce_start;
+  double start, byte, reduce_start, reduce_byte;
 };
 
 /* Ranks of a host are as many as local_size; the first ones are on the first host. */
@@ -34,7 +35,8 @@ void comm_lone_attach(struct comm *comm, struct device *device);
 void comm_lone_stores(struct comm *comm, int stores);
 
 /* Seconds of messages, and of a reduction of so many bytes over all ranks: by a ring in each host, and then
- * of a share for each of its ranks by a ring of the hosts. */
+ * of a share for each of its ranks by a ring of the hosts. A reduction goes the way of short ones, or of long
+ * ones, which pay the start of messages as well: the one that is faster. */
 double network_exchange_seconds(const struct network *network, int rank, const struct message *sends,
                                 int send_count, const struct message *recvs, int recv_count);
 double network_reduce_seconds(const struct network *network, int ranks, double bytes);

@@ -1,9 +1,9 @@
 /* Constants of the exchange between GPUs (struct cost_exchange): equal messages among all ranks, of sizes
- * from a few KiB to as many MiB, and short reductions. Ranks of one host measure the way inside it; ranks of
- * several hosts, one of each, the way between. */
+ * from a few KiB to as many MiB, and short reductions of two sizes. Ranks of one host measure the way inside
+ * it; ranks of several hosts, one of each, the way between. */
 #include "launch/bench/calibrate/calibration.h"
 
-enum { SIZES = 6, NUMBERS = 1024 };
+enum { SIZES = 6, FEW = 1 << 10, MORE = 1 << 18 /* numbers of a reduction */ };
 
 /* To each other rank. */
 struct traffic {
@@ -12,6 +12,7 @@ struct traffic {
   char *send, *recv;
   struct message *sends, *recvs;
   void *numbers;
+  int64_t count;
 };
 
 static int run_messages(struct kernels *k, const void *op) {
@@ -28,14 +29,14 @@ static int run_messages(struct kernels *k, const void *op) {
 static int run_reduction(struct kernels *k, const void *op) {
   const struct traffic *t = op;
   (void)k;
-  return comm_allreduce(t->comm, t->numbers, NUMBERS, NUMBER_FLOAT, REDUCE_SUM);
+  return comm_allreduce(t->comm, t->numbers, t->count, NUMBER_FLOAT, REDUCE_SUM);
 }
 
 static int prepare(struct bench *bench, struct traffic *t, int64_t most) {
   const int size = t->comm->size;
   TRY(bench_upload(bench, NULL, size * most, &t->send));
   TRY(bench_upload(bench, NULL, size * most, &t->recv));
-  TRY(bench_upload(bench, NULL, NUMBERS * (int64_t)sizeof(float), &t->numbers));
+  TRY(bench_upload(bench, NULL, MORE * (int64_t)sizeof(float), &t->numbers));
   TRY(bench_array(bench, &t->sends, size));
   return bench_array(bench, &t->recvs, size);
 }
@@ -51,6 +52,25 @@ static int time_messages(struct bench *bench, struct traffic *t, int64_t bytes, 
   TRY(bench_time(bench, run_messages, t, &row));
   *seconds = row.median / 1e3;
   return comm_max_double(t->comm, seconds);
+}
+
+static int time_reduction(struct bench *bench, struct traffic *t, int64_t count, double *seconds) {
+  struct bench_row row = {0};
+  t->count = count;
+  TRY(bench_time(bench, run_reduction, t, &row));
+  *seconds = row.median / 1e3;
+  return comm_max_double(t->comm, seconds);
+}
+
+/* The longer one passes its bytes around the ring (Patarasuk and Yuan 2009). */
+static int calibrate_reductions(struct bench *bench, struct traffic *t, struct cost_exchange *way) {
+  const double ranks = bench->comm.size, passed = 2 * (ranks - 1) / ranks * (MORE - FEW) * sizeof(float);
+  double few, more;
+  TRY(time_reduction(bench, t, FEW, &few));
+  TRY(time_reduction(bench, t, MORE, &more));
+  way->reduce_start = few * 1e12 / log2(ranks);
+  way->reduce_byte = fmax(more - few, 0) * 1e12 / passed;
+  return OK;
 }
 
 void calibrate_way(int sizes, const double *bytes, const double *seconds, struct cost_exchange *way) {
@@ -84,7 +104,6 @@ int calibrate_exchange(struct bench *bench, struct cost_model *model) {
   const int64_t most = (int64_t)256 << 20;
   const int peers = bench->comm.size - 1;
   struct cost_exchange *way = NULL;
-  struct bench_row row = {0};
   double bytes[SIZES], seconds[SIZES];
   TRY(comm_agree(t.comm, which_way(bench, model, &way)));
   TRY(comm_agree(t.comm, prepare(bench, &t, most / bench->comm.size)));
@@ -98,12 +117,10 @@ int calibrate_exchange(struct bench *bench, struct cost_model *model) {
              bytes[i] / seconds[i] / 1e9);
   }
   calibrate_way(SIZES, bytes, seconds, way);
-  TRY(bench_time(bench, run_reduction, &t, &row));
-  TRY(comm_max_double(t.comm, &row.median));
-  way->reduce_start = row.median * 1e9 / log2(bench->comm.size);
+  TRY(calibrate_reductions(bench, &t, way));
   if (t.comm->rank == 0)
-    printf("%s: %.3g us, then %.3g GB/s; a short sum over two ranks %.3g us\n",
+    printf("%s: %.3g us, then %.3g GB/s; a short sum over two ranks %.3g us, then %.3g GB/s\n",
            bench->comm.nodes == 1 ? "inside a host" : "between hosts", way->start / 1e6, 1e3 / way->byte,
-           way->reduce_start / 1e6);
+           way->reduce_start / 1e6, 1e3 / way->reduce_byte);
   return OK;
 }

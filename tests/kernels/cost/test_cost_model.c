@@ -187,6 +187,18 @@ TEST(narrow_floats_are_gathered_as_wide_halves) {
   assert_true(choose(&floats, &density).far_seconds > a.far_seconds);
 }
 
+/* 32 bytes at once. */
+TEST(rows_are_fetched_in_whole_sectors) {
+  struct density density = uniform(100000, 400000, 3);
+  for (int e = 0; e < 2; e++) {
+    const enum precision precision = e ? PRECISION_FP32 : PRECISION_BF16;
+    struct cost_case odd = on_h200(precision, e ? 41 : 33), even = on_h200(precision, 48);
+    assert_close(choose(&odd, &density).far_seconds, choose(&even, &density).far_seconds, 1e-12);
+    odd.width = e ? 40 : 32;
+    assert_true(choose(&odd, &density).far_seconds < .95 * choose(&even, &density).far_seconds);
+  }
+}
+
 /* Cliques of 80 rows at 32 columns, of which condensed windows are all but full: they replace tiles a third
  * full, but not where they save less than the margin. */
 TEST(windows_take_the_place_of_tiles_where_they_are_faster) {

@@ -63,7 +63,8 @@ TEST(what_is_written_reads_back_equal) {
   model.name = "GPU A";
   model.near[COST_FP32][1] = 12.25;
   model.tile[COST_BF16][3] = 0;
-  model.stores = (struct cost_exchange){9e6, 3.25, 0, 0};
+  model.exchange.reduce_byte = 21;
+  model.stores = (struct cost_exchange){.start = 9e6, .byte = 3.25};
   unlink("models/deep/constants.toml");
   assert_ok(cost_models_take(&model));
   assert_ok(cost_models_write("models/deep/constants.toml"));
@@ -78,6 +79,7 @@ TEST(what_is_written_reads_back_equal) {
   assert_close(a->near[COST_FP32][1], 12.25, 0);
   assert_close(a->tile[COST_BF16][3], 0, 0);
   assert_close(a->result.row, cost_model_h200.result.row, 1e-4);
+  assert_close(a->exchange.reduce_byte, 21, 0);
   assert_close(a->stores.start, 9e6, 0);
   assert_close(a->stores.byte, 3.25, 0);
   assert_close(b->result.row, 33, 0);

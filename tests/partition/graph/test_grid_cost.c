@@ -94,7 +94,7 @@ TEST(arcs_of_a_part_take_a_quarter_of_the_memory_at_most) {
 TEST(an_exchange_is_of_the_rows_that_travel) {
   const struct grid_work work = {8000, 80000, 0, 3, .75, 1, 64, 64};
   struct grid_machine machine = gpus(&cost_model_h100, 1);
-  machine.network.between = (struct network_link){0, 1e-9, 0};
+  machine.network.between = (struct network_link){.start = 0, .byte = 1e-9};
   const double row = 2 * 64 * 2 * 1e-9; /* forward and backward, bf16 */
   assert_close(grid_cost(&work, &machine, (struct grid){4, 1}).exchange, 6000 * row, 1e-12);
   assert_close(grid_cost(&work, &machine, (struct grid){2, 2}).exchange, (2000 + 2 * 1000) * row, 1e-12);
@@ -105,8 +105,8 @@ TEST(an_exchange_is_of_the_rows_that_travel) {
 TEST(what_stays_in_a_host_takes_no_time_between_them) {
   const struct grid_work work = {8000, 80000, 0, 7, .875, 1, 64, 64};
   struct grid_machine machine = gpus(&cost_model_h100, 4);
-  machine.network.within = (struct network_link){0, 1e-15, 0};
-  machine.network.between = (struct network_link){0, 1e-9, 0};
+  machine.network.within = (struct network_link){.start = 0, .byte = 1e-15};
+  machine.network.between = (struct network_link){.start = 0, .byte = 1e-9};
   const double row = 2 * 64 * 2 * 1e-9;
   assert_close(grid_cost(&work, &machine, (struct grid){8, 1}).exchange, 4000 * row, 1e-9);
   assert_close(grid_cost(&work, &machine, (struct grid){4, 2}).exchange, 6000 / 2 * (2. / 3) * row, 1e-9);
@@ -118,7 +118,7 @@ TEST(what_stays_in_a_host_takes_no_time_between_them) {
 TEST(narrow_sums_leave_ranks_idle) {
   const struct grid_work work = {8000, 80000, 0, 3, .75, 1, 16, 16};
   struct grid_machine machine = gpus(&cost_model_h100, 1);
-  machine.network.between = (struct network_link){0, 1e-9, 0};
+  machine.network.between = (struct network_link){.start = 0, .byte = 1e-9};
   assert_close(grid_cost(&work, &machine, (struct grid){1, 4}).exchange, 2 * 3. * 2000 * 8 * 2 * 2e-9, 1e-12);
 }
 
@@ -153,8 +153,8 @@ TEST(halos_of_fewer_parts_are_about_what_they_are) {
 TEST(halos_inside_a_host_are_stored_and_slices_are_messages) {
   const struct grid_work work = {8000, 80000, 0, 3, .75, 1, 64, 64};
   struct grid_machine machine = gpus(&cost_model_h100, 4);
-  machine.network.within = (struct network_link){0, 4e-9, 0};
-  machine.network.stored = (struct network_link){0, 1e-9, 0};
+  machine.network.within = (struct network_link){.start = 0, .byte = 4e-9};
+  machine.network.stored = (struct network_link){.start = 0, .byte = 1e-9};
   const double row = 2 * 64 * 2 * 1e-9;
   assert_close(grid_cost(&work, &machine, (struct grid){4, 1}).exchange, 6000 * row, 1e-12);
   assert_close(grid_cost(&work, &machine, (struct grid){1, 4}).exchange, 4 * 2 * 1500 * row, 1e-12);

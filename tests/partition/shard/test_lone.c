@@ -10,7 +10,7 @@
 static struct comm comm;
 RANK_TESTS(comm);
 
-static const struct network network = {{1, 1, 1}, {1, 1, 1}, 0, 8, {0, 0, 0}};
+static const struct network network = {{1, 1, 1, 0}, {1, 1, 1, 0}, 0, 8, {0, 0, 0, 0}};
 
 /* What is drawn, and how ranks share it. */
 struct setting {
@@ -158,7 +158,7 @@ TEST(and_of_levels) {
 
 /* Seconds are bytes and messages; both ways are used at once. */
 TEST(messages_last_as_the_network_says) {
-  const struct network slow = {{2, .5, 3}, {10, 4, 5}, 0, 2, {0, 0, 0}};
+  const struct network slow = {{2, .5, 3, 0}, {10, 4, 5, 0}, 0, 2, {0, 0, 0, 0}};
   const struct message near = {1, NULL, 100}, far = {2, NULL, 10}, farther = {3, NULL, 20};
   const struct message both[] = {near, far}, two[] = {far, farther};
   assert_float_equal(network_exchange_seconds(&slow, 0, &near, 1, NULL, 0), 52, 1e-9);
@@ -169,6 +169,9 @@ TEST(messages_last_as_the_network_says) {
   assert_float_equal(network_reduce_seconds(&slow, 1, 8), 0, 1e-9);
   assert_float_equal(network_reduce_seconds(&slow, 2, 8), 3 + 4, 1e-9);
   assert_float_equal(network_reduce_seconds(&slow, 4, 8), 3 + 4 + 5 + 16, 1e-9);
-  const struct network wide = {{2, .5, 3}, {10, 4, 5}, 0, 8, {0, 0, 0}};
+  const struct network wide = {{2, .5, 3, 0}, {10, 4, 5, 0}, 0, 8, {0, 0, 0, 0}};
   assert_float_equal(network_reduce_seconds(&wide, 8, 8), 3 * 3 + 7, 1e-9);
+  const struct network quick = {{2, .5, 3, 1}, {10, 4, 5, 0}, 0, 4, {0, 0, 0, 0}};
+  assert_float_equal(network_reduce_seconds(&quick, 4, 4), 2 * 3 + 6, 1e-9);       /* a short one */
+  assert_float_equal(network_reduce_seconds(&quick, 4, 8), 2 * (3 + 2) + 6, 1e-9); /* no sooner */
 }
