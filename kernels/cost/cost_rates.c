@@ -7,6 +7,9 @@ static const double width_of[COST_WIDTHS] = {32, 64, 128, 256, 512};
 /* Columns that tiles leave sums of, however few X has. */
 static const double LEAST_SUMS = 64;
 
+/* Bytes that caches fetch and keep at once. */
+static const double SECTOR = 32;
+
 /* Fitted, as `gnnbench calibrate` does it, to products of 53 made graphs and eight real ones of .01 to 131 M
  * arcs by each tier at 32 to 512 columns: of 613 products by their fastest tier they repeat 595 within 25%.
  * Tiles and weights: an H200's / .88. A weight of attention: what tiles of
@@ -91,12 +94,10 @@ double cost_weighted(const struct cost_case *c, const double table[COST_WIDTHS],
   return c->weighted && table[0] > 0 ? cost_at_width(table, width) : otherwise;
 }
 
-/* Of an arc. What is fetched for it is a row of X, in whole sectors of the caches, and one of few floats is a
- * row of twice as many numbers of bf16. */
+/* Of an arc. What is fetched for it is a row of X, and one of few floats is a row of twice as many numbers of
+ * bf16. */
 static double arc_at_width(const double table[COST_ELEMENTS][COST_WIDTHS], enum cost_element e,
                            double width) {
-  const double sector = e == COST_BF16 ? 16 : 8; /* numbers */
-  width = ceil(width / sector) * sector;
   double whole = cost_at_width(table[e], width);
   if (e == COST_BF16 || width >= width_of[0]) return whole;
   double share = fmax(0, 2 * width / width_of[0] - 1), halves = table[COST_BF16][0];
@@ -111,9 +112,9 @@ static double between(double cached, double distant, double share) {
 struct cost_rates cost_rates_of(const struct cost_case *c, int64_t cols) {
   const struct cost_model *m = c->model;
   enum cost_element e = cost_element_of(c);
-  /* Numbers of fp64 are two of fp32. */
-  double width = (double)c->width * (c->precision == PRECISION_FP64 ? 2 : 1);
-  double row_bytes = width * (e == COST_BF16 ? 2 : 4), bytes = (double)cols * row_bytes;
+  const double number = e == COST_BF16 ? 2 : 4, numbers = c->precision == PRECISION_FP64 ? 2 : 1;
+  const double row_bytes = ceil((double)c->width * numbers * number / SECTOR) * SECTOR;
+  const double width = row_bytes / number, bytes = (double)cols * row_bytes;
   double beyond = log(bytes / m->cached_bytes) / log(m->distant_bytes / m->cached_bytes);
   double share = fmin(fmax(beyond, 0), 1);
   double arc = cost_weighted(c, m->arc_weighted[e], 1, fmin(width, width_of[COST_WIDTHS - 1]));
