@@ -4,7 +4,7 @@
 
 #include "runtime/base/base.h"
 
-enum { WINDOW = 1024, LAST_WINDOW = 48 * WINDOW }; /* rows; at most, of the last one */
+enum { WINDOW = 1024, LAST_WINDOW = 48 * WINDOW, LAST_BYTES = 12 << 20, USUAL_ROW = 128 };
 enum { LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
 _Static_assert(LONGEST < 1 << ROW_SEGMENT_COUNT_BITS, "a slot's entries can be counted");
 
@@ -23,10 +23,16 @@ static int64_t pieces_of(const struct row_segments *s, int64_t i) {
   return degree > s->limit ? (degree + s->limit - 1) / s->limit : 0;
 }
 
+static int is_dense(int64_t rows, int64_t entries) {
+  return rows > 0 && entries / rows >= DENSE_DEGREE;
+}
+
 /* The last window holds about what a GPU works on at once: with all of it sorted, a product ends with its
- * shortest row segments. */
-static int64_t windows_of(int64_t rows) {
-  return (larger(rows - LAST_WINDOW, 0) + WINDOW - 1) / WINDOW + 1;
+ * shortest row segments. Few entries of wide rows of X gain less by that than by what neighbours share. */
+static int64_t windows_of(const struct csr *m, int64_t row_bytes) {
+  const int64_t by_bytes = LAST_BYTES / (row_bytes > 0 ? row_bytes : USUAL_ROW);
+  const int64_t last = is_dense(m->rows, m->nnz) ? LAST_WINDOW : smaller(by_bytes, LAST_WINDOW);
+  return (larger(m->rows - larger(last, WINDOW), 0) + WINDOW - 1) / WINDOW + 1;
 }
 
 /* Rows [w * WINDOW, end) are of a window. */
@@ -143,8 +149,8 @@ int32_t row_segments_limit(int64_t rows, int64_t entries, int64_t longest, int64
     double bytes;
     int32_t limit;
   } steps[] = {{80e6, 32}, {200e6, 64}, {2e9, 128}};
-  enum { STEPS = sizeof steps / sizeof steps[0], USUAL_ROW = 128, WARP_BYTES = 512 };
-  const int32_t most = rows > 0 && entries / rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
+  enum { STEPS = sizeof steps / sizeof steps[0], WARP_BYTES = 512 };
+  const int32_t most = is_dense(rows, entries) ? LONGEST : LONGEST_SPARSE;
   const int64_t row = row_bytes > 0 ? row_bytes : USUAL_ROW;
   const double bytes = (double)entries * (double)row;
   const int64_t share = streams && row < WARP_BYTES ? WARP_BYTES / row : 1; /* groups of a warp */
@@ -179,7 +185,7 @@ struct cost_rows row_segments_uncut(const struct csr *m) {
 int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan, struct row_segments *s) {
   *s = (struct row_segments){.csr = m, .in_order = plan->in_order};
   s->limit = limit_of(m, plan, longest_row(m));
-  s->windows = windows_of(m->rows);
+  s->windows = windows_of(m, plan->row_bytes);
   s->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY
                                                                : LONGEST;
   TRY(memory_arrays("layout windows", ROOM(&s->start, 2 * s->windows + 1),

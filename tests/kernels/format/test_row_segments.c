@@ -8,9 +8,11 @@
 
 enum { COLS = 5000, WINDOW = 1024, LAST = 48 * WINDOW };
 
-/* Most rows have up to 12 entries, some 700, one 3,000. */
+static int64_t more, last; /* entries of every row; rows of the last window, at most */
+
+/* Most rows have up to 12 entries more, some 700, one 3,000. */
 static int64_t degree_of(int64_t i) {
-  return i == 4321 ? 3000 : i % 5003 == 7 ? 700 : i * 7919 % 13;
+  return more + (i == 4321 ? 3000 : i % 5003 == 7 ? 700 : i * 7919 % 13);
 }
 
 static struct csr matrix_of(int64_t rows) {
@@ -34,7 +36,7 @@ static int64_t row_of(const struct row_segments *s, const struct row_segment *se
 }
 
 static int64_t window_of(int64_t row, int64_t rows) {
-  return smaller(row, larger(rows - LAST, 0) + WINDOW - 1) / WINDOW;
+  return smaller(row, larger(rows - last, 0) + WINDOW - 1) / WINDOW;
 }
 
 static void check_order(const struct row_segments *s, int64_t first, int64_t end) {
@@ -61,10 +63,10 @@ static void check_sums(const struct row_segments *s) {
   free(y);
 }
 
-static void check_rows(int64_t rows) {
+static void check_rows(int64_t rows, int64_t row_bytes) {
   struct csr m = matrix_of(rows);
   struct row_segments s;
-  assert_ok(row_segments_cut(&m, &(struct row_segments_plan){0}, &s));
+  assert_ok(row_segments_cut(&m, &(struct row_segments_plan){.row_bytes = row_bytes}, &s));
   const int64_t early = s.start[s.windows];
   for (int64_t at = 0; at < s.count; at++) assert_int_equal(segment_at(&s, at).count > s.early, at < early);
   check_order(&s, 0, early);
@@ -75,10 +77,21 @@ static void check_rows(int64_t rows) {
 }
 
 TEST(windows_begin_with_their_longest_row_segments) {
-  check_rows(LAST + 3 * WINDOW + 1);
-  check_rows(LAST + 1);
-  check_rows(LAST);
-  check_rows(5000);
+  last = LAST;
+  check_rows(LAST + 3 * WINDOW + 1, 0);
+  check_rows(LAST + 1, 256);
+  check_rows(LAST, 32);
+  check_rows(5000, 512);
+}
+
+TEST(the_last_window_of_wide_rows_is_shorter_unless_they_are_dense) {
+  last = LAST / 4;
+  check_rows(LAST + 5, 1024);
+  last = WINDOW;
+  check_rows(LAST + 5, 1 << 20);
+  more = 100, last = LAST;
+  check_rows(LAST + WINDOW, 1024);
+  more = 0;
 }
 
 TEST(row_segments_may_stand_as_their_rows_do) {
