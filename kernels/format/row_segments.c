@@ -4,7 +4,8 @@
 
 #include "runtime/base/base.h"
 
-enum { WINDOW = 1024, LAST_WINDOW = 48 * WINDOW, LAST_BYTES = 12 << 20, USUAL_ROW = 128 };
+enum { WINDOW = 1024, LAST_WINDOW = 48 * WINDOW }; /* rows; at most, of the last one */
+enum { USUAL_ROW = 128 /* bytes of a row of X, unless known */, LAST_BYTES = 12 << 20 };
 enum { LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
 _Static_assert(LONGEST < 1 << ROW_SEGMENT_COUNT_BITS, "a slot's entries can be counted");
 
@@ -28,7 +29,8 @@ static int is_dense(int64_t rows, int64_t entries) {
 }
 
 /* The last window holds about what a GPU works on at once: with all of it sorted, a product ends with its
- * shortest row segments. Few entries of wide rows of X gain less by that than by what neighbours share. */
+ * shortest row segments. In a sparse matrix it holds as many rows as there are rows of X in LAST_BYTES: wide
+ * ones gain less so than by what neighbours share in the caches. */
 static int64_t windows_of(const struct csr *m, int64_t row_bytes) {
   const int64_t by_bytes = LAST_BYTES / (row_bytes > 0 ? row_bytes : USUAL_ROW);
   const int64_t last = is_dense(m->rows, m->nnz) ? LAST_WINDOW : smaller(by_bytes, LAST_WINDOW);
