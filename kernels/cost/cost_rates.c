@@ -2,13 +2,12 @@
 
 #include <math.h>
 
+#include "runtime/base/tensor.h"
+
 static const double width_of[COST_WIDTHS] = {32, 64, 128, 256, 512};
 
 /* Columns that tiles leave sums of, however few X has. */
 static const double LEAST_SUMS = 64;
-
-/* Bytes that caches fetch and keep at once. */
-static const double SECTOR = 32;
 
 /* Fitted, as `gnnbench calibrate` does it, to products of 53 made graphs and eight real ones of .01 to 131 M
  * arcs by each tier at 32 to 512 columns: of 613 products by their fastest tier they repeat 595 within 25%.
@@ -109,11 +108,18 @@ static double between(double cached, double distant, double share) {
   return cached + share * (distant - cached);
 }
 
+/* Bytes that a row of X, or of the result, costs: half as in whole sectors, half as in whole lines, where it
+ * lies at lines. Gathers of rows of 40, 47 and 100 columns took about that on an H200. */
+static double row_bytes_of(const struct cost_case *c, double number) {
+  const int64_t bytes = c->width * (int64_t)number * (c->precision == PRECISION_FP64 ? 2 : 1);
+  const int64_t sectors = (bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+  return (double)(sectors + tensor_pitch(bytes)) / 2;
+}
+
 struct cost_rates cost_rates_of(const struct cost_case *c, int64_t cols) {
   const struct cost_model *m = c->model;
   enum cost_element e = cost_element_of(c);
-  const double number = e == COST_BF16 ? 2 : 4, numbers = c->precision == PRECISION_FP64 ? 2 : 1;
-  const double row_bytes = ceil((double)c->width * numbers * number / SECTOR) * SECTOR;
+  const double number = e == COST_BF16 ? 2 : 4, row_bytes = row_bytes_of(c, number);
   const double width = row_bytes / number, bytes = (double)cols * row_bytes;
   double beyond = log(bytes / m->cached_bytes) / log(m->distant_bytes / m->cached_bytes);
   double share = fmin(fmax(beyond, 0), 1);

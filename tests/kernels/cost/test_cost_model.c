@@ -187,15 +187,17 @@ TEST(narrow_floats_are_gathered_as_wide_halves) {
   assert_true(choose(&floats, &density).far_seconds > a.far_seconds);
 }
 
-/* 32 bytes at once. */
-TEST(rows_are_fetched_in_whole_sectors) {
+/* 32 bytes at once, from lines of 128. */
+TEST(rows_cost_the_sectors_and_lines_they_touch) {
   struct density density = uniform(100000, 400000, 3);
   for (int e = 0; e < 2; e++) {
     const enum precision precision = e ? PRECISION_FP32 : PRECISION_BF16;
     struct cost_case odd = on_h200(precision, e ? 41 : 33), even = on_h200(precision, 48);
     assert_close(choose(&odd, &density).far_seconds, choose(&even, &density).far_seconds, 1e-12);
-    odd.width = e ? 40 : 32;
-    assert_true(choose(&odd, &density).far_seconds < .95 * choose(&even, &density).far_seconds);
+    struct cost_case fewer = on_h200(precision, 32), line = on_h200(precision, 64);
+    const double middle = (choose(&fewer, &density).far_seconds + choose(&line, &density).far_seconds) / 2;
+    assert_true(choose(&even, &density).far_seconds > middle);
+    assert_true(choose(&even, &density).far_seconds < choose(&line, &density).far_seconds);
   }
 }
 
