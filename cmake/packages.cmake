@@ -17,7 +17,7 @@ find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 find_path(SCOTCH_INCLUDE_DIR ptscotch.h PATH_SUFFIXES scotch)
 find_library(PTSCOTCH_LIBRARY ptscotch)
 find_library(SCOTCH_LIBRARY scotch)
-# Optional: gzip files are decompressed twice as fast as by zlib (docs/decisions/059).
+# Optional: gzip files are decompressed twice as fast as by zlib (decision 059).
 find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
 find_library(ISAL_LIBRARY isal)
 # Optional: tables of Parquet, by Apache Arrow's C++ library.

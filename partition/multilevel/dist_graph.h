@@ -46,7 +46,7 @@ int dist_graph_decide(const struct dist_graph *g, int share,
  * node's row is sent once to each part that has a neighbour of it, so that one arc of few weighs more than
  * one of many. That is the node and its neighbours as a net of a hypergraph (Catalyurek and Aykanat, IEEE
  * Trans. Parallel Distrib. Syst. 10, 1999), of which only the arcs to the node itself are kept. Each arc
- * counts 1 / sqrt(volume) of both of its ends (docs/decisions/049), as a whole number: sums do not depend on
+ * counts 1 / sqrt(volume) of both of its ends (decision 049), as a whole number: sums do not depend on
  * their order. */
 int dist_graph_weigh(struct dist_graph *g);
 

@@ -11,7 +11,7 @@
 #include "partition/graph/progress.h"
 #include "runtime/base/csr.h"
 
-/* Whether a graph of so many arcs is partitioned so (docs/decisions/049); smaller ones by METIS alone. */
+/* Whether a graph of so many arcs is partitioned so (decision 049); smaller ones by METIS alone. */
 int multilevel_takes(int64_t arcs, int directed);
 extern int64_t multilevel_arcs; /* of a symmetric pattern, from which on it does; tests make it small */
 

@@ -23,9 +23,11 @@ sees 0 ''
 sed -i 's/99.73/81.73/' house/docs/results/accuracy.md
 sees 1 'docs/results/accuracy.md differs'
 "$bench/report" --root house >/dev/null
-echo '# 999 A decision' >house/docs/decisions/999-a-decision.md
+echo '# 999 A decision' >house/docs/decisions/spmm/999-a-decision.md
 sees 1 'docs/decisions/README.md differs'
-rm house/docs/decisions/999-a-decision.md
+mkdir house/docs/decisions/attic && mv house/docs/decisions/{spmm,attic}/999-a-decision.md
+sees 2 'docs/decisions/attic is no room of tables.toml'
+rm -r house/docs/decisions/attic
 
 # A newer measurement takes the place of an older one, whatever their order in the file; its call is named.
 data=house/docs/results/data

@@ -2,7 +2,7 @@
  *
  * C = A B with A tall: "tma", whose rows come by bulk copies, also two products in one, where B fits into
  * shared memory; else "rows", through which B streams along. Both take the usual epilogues of a layer along;
- * the others are a pass of their own, which costs no more (docs/decisions/044). "chained": C = A B, and from
+ * the others are a pass of their own, which costs no more (decision 044). "chained": C = A B, and from
  * its rows as they leave the product that the layer above begins with. C = A^T B, both tall (gradients of
  * weights): "wgrad" with a product that reads the same rows; or "splitk", cut over the rows and added in
  * order. All else: "cublaslt".

@@ -10,7 +10,7 @@ lines=$(wc -l <"$GNNTRAIN_SOURCE/README.md")
 
 # Nobody reads a sentence twice; the check sees a long one.
 if command -v python3 >/dev/null; then
-  pages=("$GNNTRAIN_SOURCE"/{README,docs/*,docs/decisions/*,docs/results/*}.md)
+  pages=("$GNNTRAIN_SOURCE"/{README,docs/*,docs/decisions/{README,*/*},docs/results/*}.md)
   works python3 "$GNNTRAIN_SOURCE/tests/launch/check_sentences.py" "${pages[@]}"
   [[ ! -s out.txt ]] || fail "sentences of more than 35 words: $(head -n 5 out.txt)"
   { echo '- Short. ' && printf 'word %.0s' {1..36} && echo '[end](page.md).'; } >long.md

@@ -25,7 +25,7 @@ balanced edgelist email-Enron.txt.gz
 balanced edgelist web-NotreDame.txt.gz
 balanced metis wave.graph.gz
 
-# Halves of separate graphs: none is cut, by the better of two ways (docs/decisions/058).
+# Halves of separate graphs: none is cut, by the better of two ways (decision 058).
 works gnndata import edgelist "$GNNTRAIN_TEST_DATA/DD.edges.txt.gz" g.h5
 works gnndata partition g.h5 --parts 2 --order given
 says '^edge cut: 0 of 1686092 arcs'
