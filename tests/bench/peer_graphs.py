@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""GIN on a collection of graphs in PyTorch Geometric, as configs/*_gin.toml trains it: the same layers, folds and protocol.
+"""GIN on a collection of graphs in PyTorch Geometric, as configs/proteins.toml trains it: the same layers, folds and protocol.
 
     peer_graphs.py DATASET.h5 CONFIG.toml [--device cuda] [--readout-layers all]
 

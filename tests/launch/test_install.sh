@@ -6,8 +6,8 @@ for program in gnntrain gnndata gnnbench; do
   works "$prefix/bin/$program" --version
   says "^$program "
 done
-for file in "$GNNTRAIN_SOURCE"/configs/*.toml; do
-  cmp "$file" "$prefix/share/gnntrain/configs/${file##*/}"
+for file in "$GNNTRAIN_SOURCE"/configs/{,models/}*.toml; do
+  cmp "$file" "$prefix/share/gnntrain/${file#"$GNNTRAIN_SOURCE/"}"
 done
 cmp "$GNNTRAIN_SOURCE/launch/openmpi-mca-params.conf" "$prefix/share/gnntrain/openmpi-mca-params.conf"
 for program in gnntrain gnndata gnnbench; do

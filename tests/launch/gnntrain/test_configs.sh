@@ -49,7 +49,7 @@ make() {
 }
 
 count=0
-for config in "$GNNTRAIN_SOURCE"/configs/*.toml; do
+for config in "$GNNTRAIN_SOURCE"/configs/{,models/}*.toml; do
   name=$(basename "$config" .toml)
   path=$(sed -nE 's/^path = "(.*)"/\1/p' "$config")
   read -ra words <<<"$(line_of "$config")"

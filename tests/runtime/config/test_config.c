@@ -339,13 +339,15 @@ TEST(names_of_files_must_fit_and_make_a_run_directory) {
 }
 
 TEST(shipped_configurations_are_valid) {
+  const char *folders[] = {"configs", "configs/models"}, *source = getenv("GNNTRAIN_SOURCE");
   char pattern[512];
   glob_t found;
-  const char *source = getenv("GNNTRAIN_SOURCE");
   if (!source) skip();
-  snprintf(pattern, sizeof pattern, "%s/configs/*.toml", source);
-  assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-  assert_true(found.gl_pathc >= 6);
+  for (int i = 0; i < 2; i++) {
+    snprintf(pattern, sizeof pattern, "%s/%s/*.toml", source, folders[i]);
+    assert_int_equal(glob(pattern, i ? GLOB_APPEND : 0, NULL, &found), 0);
+  }
+  assert_true(found.gl_pathc >= 30);
   for (size_t i = 0; i < found.gl_pathc; i++) {
     assert_ok(config_read(&config, found.gl_pathv[i], NULL, 0));
     assert_int_equal(strncmp(config.dataset.path, "data/", 5), 0);
