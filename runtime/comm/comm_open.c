@@ -48,7 +48,7 @@ static void keep_polls_short(void) {
 }
 
 /* Ranks that Slurm's srun starts by PMIx may leave MPI's start before others can take a message there, and
- * the first one then ends these (docs/decisions/runtime/051-first-messages-under-srun.md). Nothing but time helps. */
+ * the first one then ends these (decision 051). Nothing but time helps. */
 static void let_others_start(void) {
   enum { PAUSE = 300000 };
   if (getenv("PMIX_RANK") && !getenv("OMPI_COMM_WORLD_SIZE")) usleep(PAUSE);
