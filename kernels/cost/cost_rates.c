@@ -108,10 +108,11 @@ static double between(double cached, double distant, double share) {
   return cached + share * (distant - cached);
 }
 
-/* Bytes that a row of X, or of the result, costs: half as in whole sectors, half as in whole lines, where it
- * lies at lines. Gathers of rows of 40, 47 and 100 columns took about that on an H200. */
+/* Bytes that a row of X, or of the result, costs. On a GPU half as in whole sectors, half as in whole lines,
+ * where it lies at lines: gathers of rows of 40, 47 and 100 columns took about that on an H200. */
 static double row_bytes_of(const struct cost_case *c, double number) {
   const int64_t bytes = c->width * (int64_t)number * (c->precision == PRECISION_FP64 ? 2 : 1);
+  if (c->model->of_a_thread) return (double)bytes;
   const int64_t sectors = (bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
   return (double)(sectors + tensor_pitch(bytes)) / 2;
 }

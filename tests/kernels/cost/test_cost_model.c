@@ -199,6 +199,10 @@ TEST(rows_cost_the_sectors_and_lines_they_touch) {
     assert_true(choose(&even, &density).far_seconds > middle);
     assert_true(choose(&even, &density).far_seconds < choose(&line, &density).far_seconds);
   }
+  struct cost_case odd = {&cost_model_cpu, PRECISION_FP32, 33, 0, {0, 0}}, even = odd;
+  even.width = 40;
+  assert_true(choose(&odd, &density).far_seconds <
+              choose(&even, &density).far_seconds); /* no processor does */
 }
 
 /* Cliques of 80 rows at 32 columns, of which condensed windows are all but full: they replace tiles a third
