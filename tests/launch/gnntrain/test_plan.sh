@@ -30,6 +30,8 @@ cmp out.txt first.txt || fail "a plan differs from the one before"
 works gnntrain config.toml --plan 4 --network 10GB/s,160gbit,2 --quiet
 says '10 within a host of 2, 20 between hosts'
 holds "$(field 4 3) == 2 && $(field 4 4) > $(field 4 4 first.txt)" "a slower network"
+works gnntrain config.toml --plan 4 --network 0.1GB/s,160gbit --quiet
+holds "$(field 4 12) > .1 && $(field 4 12 first.txt) < .05" "sums over ranks on a slower network"
 works gnntrain config.toml --plan 1 --gpu h100 --quiet
 holds "$(field 1 4) > $(field 1 4 first.txt)" "an H100"
 

@@ -173,5 +173,5 @@ TEST(messages_last_as_the_network_says) {
   assert_float_equal(network_reduce_seconds(&wide, 8, 8), 3 * 3 + 7, 1e-9);
   const struct network quick = {{2, .5, 3, 1}, {10, 4, 5, 0}, 0, 4, {0, 0, 0, 0}};
   assert_float_equal(network_reduce_seconds(&quick, 4, 4), 2 * 3 + 6, 1e-9);       /* a short one */
-  assert_float_equal(network_reduce_seconds(&quick, 4, 8), 2 * (3 + 2) + 6, 1e-9); /* no sooner */
+  assert_float_equal(network_reduce_seconds(&quick, 4, 8), 2 * (3 + 2) + 6, 1e-9); /* a long one */
 }
