@@ -49,6 +49,6 @@ says '^recompute: the backward computes the inside of the lowest [0-9]+ of 12 la
 hidden=$((total * 1024 / 100 * 55 / 11 * 1024 / 4000000 / 32 * 32)) # outputs and what a norm reads take 110%
 must_run 1 run.toml --device cuda --set log.dir=run --set log.overwrite=true --set runtime.rows=all --set model.hidden=$hidden \
   --set model.layers=12 --set model.norm=layer --set train.epochs=1 --set train.recompute=none
-says "^offload: [0-9]+ outputs of layers, [0-9.]+ GiB, wait in the host's memory for the backward"
+says "^offload: [0-9]+ values, [0-9.]+ GiB, wait in the host's memory for the backward"
 gib=$(sed -n 's/^offload: .*, \([0-9]*\)[0-9.]* GiB, wait.*/\1/p' out.txt)
 ((gib < total / 1024 / 2)) || fail "$gib GiB wait where about a fifth of the memory has to"
