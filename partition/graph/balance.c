@@ -37,12 +37,15 @@ static int balance_init(struct balance *b, double balance) {
                     ROOM(&b->load[NONZEROS], b->parts)));
   for (int p = 0; p < b->parts; p++) b->light[p] = p;
   for (int l = 0; l < LOADS; l++) {
-    int64_t sum = 0;
+    int64_t sum = 0, heaviest = 0;
     for (int64_t v = 0; v < nodes; v++) {
-      b->load[l][b->part[v]] += weight(b, (enum load)l, v);
-      sum += weight(b, (enum load)l, v);
+      const int64_t mine = weight(b, (enum load)l, v);
+      b->load[l][b->part[v]] += mine;
+      heaviest = larger(heaviest, mine);
+      sum += mine;
     }
     b->limit[l] = larger((int64_t)(balance * (double)sum / b->parts), (sum + b->parts - 1) / b->parts);
+    b->limit[l] = larger(b->limit[l], heaviest);
   }
   return OK;
 }

@@ -8,6 +8,10 @@
 
 #include "runtime/base/base.h"
 
+/* Nodes of a part from which on METIS lessens volumes, in place of cuts: 1024 parts of a graph of 82,000
+ * nodes and a million arcs took it six minutes. */
+enum { LEAST_NODES = 128 };
+
 /* One call of METIS_PartGraphKway, or, with `bisects`, of METIS_PartGraphRecursive. */
 struct job {
   int bisects;
@@ -97,10 +101,15 @@ static int solve(struct progress *progress, struct job *job, int32_t *part) {
 
 /* Two weights a node: 1 or its count, and the non-zeros of its row. */
 static int weigh(const int64_t *count, const int64_t *nnz, double balance, struct job *job) {
-  int64_t sum = 0;
-  for (int64_t v = 0; v < job->nodes; v++) sum += nnz[v];
+  int64_t sum = 0, heaviest = 0;
+  for (int64_t v = 0; v < job->nodes; v++) {
+    sum += nnz[v];
+    heaviest = larger(heaviest, nnz[v]);
+  }
   job->balance[0] = job->balance[1] = (real_t)balance;
-  if (sum == 0) return OK;                /* METIS divides by the sum */
+  if (sum == 0) return OK; /* METIS divides by the sum */
+  /* What the row of a hub alone exceeds, no part need stay below. */
+  job->balance[1] = (real_t)fmax(balance, (double)heaviest * job->parts / (double)sum);
   int64_t unit = sum / (IDX_MAX / 2) + 1; /* of non-zeros that METIS can count */
   job->constraints = 2;
   TRY(memory_alloc(&job->weight, 2 * (int64_t)job->nodes * (int64_t)sizeof(idx_t), "weights for METIS"));
@@ -169,7 +178,8 @@ int metis_partition(struct progress *progress, const struct csr *graph, const in
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
   ENDED_BY(job_free) struct job job = {0};
   TRY(job_init(graph, parts, seed, &job));
-  job.option[METIS_OPTION_OBJTYPE] = graph->weight ? METIS_OBJTYPE_CUT : METIS_OBJTYPE_VOL;
+  const int tiny = graph->rows < (int64_t)parts * LEAST_NODES;
+  job.option[METIS_OPTION_OBJTYPE] = graph->weight || tiny ? METIS_OBJTYPE_CUT : METIS_OBJTYPE_VOL;
   TRY(weigh(count, nnz, balance, &job));
   if (graph->weight) TRY(weigh_arcs(graph, &job));
   return parts == 2 ? bisect(progress, &job, part) : solve(progress, &job, part);

@@ -283,6 +283,28 @@ TEST(balance_swaps_hubs_for_leaves) {
   csr_free(&pattern);
 }
 
+/* One part has to hold a hub of seven times its share; then others may hold as much. Rows are balanced still.
+ */
+TEST(balance_lets_parts_be_as_heavy_as_a_hub) {
+  enum { ROWS = 1000, PARTS = 10 };
+  struct csr pattern;
+  int64_t nnz[ROWS];
+  int32_t part[ROWS];
+  assert_ok(csr_init(&pattern, ROWS, ROWS, 0, 0));
+  for (int v = 0; v < ROWS; v++) {
+    part[v] = v / (ROWS / PARTS);
+    nnz[v] = v == 0 ? 5000 : part[v] == 0 ? 0 : part[v] == 1 ? 10 : 1;
+  }
+  assert_ok(balance_parts(&pattern, NULL, nnz, PARTS, 1.05, part));
+  for (int v = 0; v < ROWS; v++) assert_int_equal(part[v], v / (ROWS / PARTS));
+  for (int v = ROWS - 6; v < ROWS; v++) part[v] = 1; /* 106 rows, of which 105 may stay */
+  assert_ok(balance_parts(&pattern, NULL, nnz, PARTS, 1.05, part));
+  int rows = 0;
+  for (int v = 0; v < ROWS; v++) rows += part[v] == 1;
+  assert_int_equal(rows, 105);
+  csr_free(&pattern);
+}
+
 TEST(a_graph_beyond_metis_names_the_alternatives) {
   struct csr huge = {.rows = 10, .nnz = (int64_t)1 << 62};
   assert_fails(metis_fits(huge.rows, huge.nnz, "huge.h5"), BAD_INPUT, "use an order other than \"metis\"");
