@@ -12,12 +12,14 @@ static int64_t pieces_of(int64_t length, int64_t limit) {
   return (length + limit - 1) / limit;
 }
 
-static void cut_window(int64_t first, int64_t length, int64_t count, int64_t place,
+/* Window w, tiles or blocks [first, first + length), into `count` pieces, the first at that place. */
+static void cut_window(int64_t w, int64_t first, int64_t length, int64_t count, int64_t place,
                        struct window_piece *piece) {
   for (int64_t p = 0; p < count; p++)
     piece[p] = (struct window_piece){.first = (int32_t)(first + length * p / count),
                                      .end = (int32_t)(first + length * (p + 1) / count),
-                                     .place = (int32_t)(place + p)};
+                                     .place = (int32_t)(place + p),
+                                     .window = (int32_t)w};
 }
 
 int window_pieces_cut(const int64_t *start, int64_t windows, int64_t limit, int longest_first,
@@ -32,7 +34,7 @@ int window_pieces_cut(const int64_t *start, int64_t windows, int64_t limit, int 
   for (int64_t w = 0; w < windows; w++) {
     int64_t length = start[w + 1] - start[w], count = pieces_of(length, limit), place = pieces->start[w];
     pieces->start[w + 1] = (int32_t)(place + count);
-    cut_window(start[w], length, count, place, pieces->piece + place);
+    cut_window(w, start[w], length, count, place, pieces->piece + place);
   }
   if (longest_first) qsort(pieces->piece, (size_t)pieces->count, sizeof *pieces->piece, by_length);
   return OK;

@@ -9,7 +9,7 @@
 struct window_piece {
   int32_t first, end; /* tiles or blocks [first, end) */
   int32_t place;      /* of its sums */
-  int32_t unused;
+  int32_t window;     /* that it is of */
 };
 
 /* On the host. */

@@ -44,8 +44,9 @@ static int takes_tiers(const struct kernels *k, const struct layout *a, int64_t 
 
 static int cosine_takes_tiers(const struct kernels *k, const struct layout *a, int64_t width,
                               struct tensor message, struct tensor rows) {
-  return a->windows == 0 && !a->plain &&
-         (a->tiles == 0 || (cosine_takes_tiles(k, width) && is_vectors(message) && is_vectors(rows)));
+  int gathered = a->tiles == 0 && a->windows == 0;
+  return (a->windows == 0 || a->vectors > 0) && !a->plain &&
+         (gathered || (cosine_takes_tiles(k, width) && is_vectors(message) && is_vectors(rows)));
 }
 
 int64_t attention_workspace(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads) {

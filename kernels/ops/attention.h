@@ -12,7 +12,7 @@ static inline int attention_takes_tiles(const struct kernels *k, int64_t width, 
   return k->dtype == BF16 && (heads == 1 || width / heads % 16 == 0);
 }
 
-/* Likewise of attention by cosines, whose layouts are made for one head. */
+/* Likewise of attention by cosines, whose layouts are made for one head, and may have column vectors. */
 enum { COSINE_TILES_WIDTH = 64 /* at most */ };
 static inline int cosine_takes_tiles(const struct kernels *k, int64_t width) {
   return k->dtype == BF16 && width <= COSINE_TILES_WIDTH;

@@ -23,7 +23,8 @@ struct layout_plan {
    * width); its threads read each column id from memory instead of sharing what they have read. */
   int csr_groups, csr_uncached;
   int64_t vector_threshold; /* of LAYOUT_VECTORS, 1 to 8; 0: VECTOR_THRESHOLD */
-  struct arc_scores scores; /* of attention, which the layout is for: tiles and the gather */
+  struct arc_scores scores; /* of attention, which the layout is for: tiles and the gather; or, where
+                             * forced and by cosines, column vectors and the gather */
 };
 
 /* Y = A X between scales:

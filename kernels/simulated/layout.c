@@ -85,7 +85,9 @@ static int count(const struct kernels *k, const struct layout_plan *plan, struct
   if (plan->tiers == LAYOUT_AUTO && m->nnz > 0) TRY(divide(k, m, &c, layout, &choice));
   if ((plan->tiers == LAYOUT_WINDOWS || plan->tiers == LAYOUT_SELECTOR) && m->nnz > 0)
     TRY(force_windows(k, m, &c, plan->tiers, layout));
-  if (plan->tiers == LAYOUT_VECTORS) TRY(force_vectors(k, m, &c, plan->vector_threshold, layout));
+  const int has_vectors = !layout->attends || (plan->scores.cosines && k->dtype == BF16);
+  if (plan->tiers == LAYOUT_VECTORS && has_vectors)
+    TRY(force_vectors(k, m, &c, plan->vector_threshold, layout));
   if (plan->tiers == LAYOUT_TILES) choice = cost_divided(&c, &layout->density, cost_tile_least(&c, m->cols));
   if (plan->tiers == LAYOUT_TILES_ALL) choice = cost_divided(&c, &layout->density, 1);
   layout->base.least = choice.tile_arcs_least;

@@ -1,5 +1,5 @@
 /* Rows of `gnnbench attention` for attention by cosines, forward and backward, as one rank has it on a
- * symmetric graph: arcs in and out are seen in one pass. Where the layout has tiles, beside the gather. */
+ * symmetric graph: arcs in and out are seen in one pass. Where tensor cores take some, beside the gather. */
 #include "kernels/format/layout.h"
 #include "kernels/ops/attention.h"
 #include "launch/bench/bench.h"
@@ -74,6 +74,10 @@ static struct bench_row row_of(const struct bench *bench, const struct cosine_ca
     row.share_name = "in_tiles";
     row.share = (double)layout->tile_entries / (double)c->graph->nnz;
   }
+  if (layout->vectors > 0) {
+    row.share_name = "in_vectors";
+    row.share = (double)layout->window_entries / (double)c->graph->nnz;
+  }
   return row;
 }
 
@@ -118,7 +122,10 @@ static double beta_of(const void *context, int64_t i, int64_t j) {
 /* As a model would have it. */
 static int layout_of_cosines(struct bench *bench, struct cosine_case *c) {
   const enum layout_tiers tiers = bench->options->sparse.tiers;
-  const struct layout_plan plan = {.tiers = tiers, .width = c->width, .scores = {1, 1}};
+  const struct layout_plan plan = {.tiers = tiers,
+                                   .width = c->width,
+                                   .vector_threshold = bench->options->sparse.threshold,
+                                   .scores = {1, 1}};
   c->layout = c->gather;
   if (tiers == LAYOUT_GATHER || !cosine_takes_tiles(&bench->kernels, c->width)) return OK;
   return bench_layout_of(bench, c->graph, &plan, &c->layout);
@@ -139,7 +146,7 @@ int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *ga
   TRY(bench_matrix_alloc(bench, &c.dn, k->dtype, rows, width));
   TRY(bench_matrix_alloc(bench, &c.beta_grad, k->real, rows, 1));
   TRY(bench_column(bench, &c.beta, 1, beta_of, NULL));
-  const int both = c.layout->tiles > 0;
+  const int both = c.layout->tiles > 0 || c.layout->windows > 0;
   if (both) TRY(measure_forward(bench, &c, "gather cos", c.gather));
   TRY(measure_forward(bench, &c, "cosine", c.layout));
   if (both) TRY(measure_backward(bench, &c, "gather dx", c.gather));

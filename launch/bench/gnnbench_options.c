@@ -58,13 +58,14 @@ static int tiers(void *of, const struct option *known, char *text) {
 
 /* Those that attention has. */
 static int attention_tiers(void *of, const struct option *known, char *text) {
+  static const enum layout_tiers had[] = {LAYOUT_AUTO, LAYOUT_GATHER, LAYOUT_TILES, LAYOUT_VECTORS};
   struct bench_options *options = of;
-  for (int i = LAYOUT_AUTO; i <= LAYOUT_TILES; i++) {
-    if (strcmp(text, layout_name[i]) != 0) continue;
-    options->sparse.tiers = (enum layout_tiers)i;
+  for (size_t i = 0; i < sizeof had / sizeof had[0]; i++) {
+    if (strcmp(text, layout_name[had[i]]) != 0) continue;
+    options->sparse.tiers = had[i];
     return OK;
   }
-  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles", known->name, text);
+  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, vectors", known->name, text);
 }
 
 static int setting(void *of, const struct option *known, char *text) {
@@ -104,8 +105,8 @@ static const struct option table[] = {
     {"nodes", "N", "rows (100000)", OPTION_WHOLE, AT(nodes), 1, INT32_MAX, NULL, OF_KERNELS & ~BENCH_HYPER, NULL},
     {"degree", "D", "neighbours of a row (20)", OPTION_WHOLE, AT(degree), 0, 1 << 20, NULL, OF_GRAPHS, NULL},
     {"layout", "auto|gather|tiles|windows|selector|csr|vectors", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
-    {"layout", "auto|gather|tiles", "tiers of the arcs of gat and agnn, on GPUs; beside tiles the gather alone (auto)", OPTION_READ, 0, 0, 0, attention_tiers, BENCH_ATTENTION, NULL},
-    {"threshold", "N", "of --layout vectors: non-zeros of a column in 8 rows that tensor cores take, 1 to 8 (8)", OPTION_WHOLE, AT(sparse.threshold), 1, VECTOR_ROWS, NULL, BENCH_SPMM, NULL},
+    {"layout", "auto|gather|tiles|vectors", "tiers of the arcs of gat and agnn, vectors of agnn alone, on GPUs; beside others the gather alone (auto)", OPTION_READ, 0, 0, 0, attention_tiers, BENCH_ATTENTION, NULL},
+    {"threshold", "N", "of --layout vectors: non-zeros of a column in 8 rows that tensor cores take, 1 to 8 (8)", OPTION_WHOLE, AT(sparse.threshold), 1, VECTOR_ROWS, NULL, BENCH_SPMM | BENCH_ATTENTION, NULL},
     {"all", NULL, "each graph, width and precision by every tier alone and as chosen", OPTION_FLAG, AT(sparse.all), 0, 0, NULL, BENCH_SPMM, NULL},
     {"ablate", NULL, "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends, csr, vectors", OPTION_FLAG, AT(sparse.ablate), 0, 0, NULL, BENCH_SPMM, NULL},
     {"graph", "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, cliques, small ones as hubs-300k-16 (even, near or hubs; 10k, 30k, 100k,\n                         300k or 1m arcs; degree 4, 16 or 64), or datasets (all made ones)", OPTION_READ, 0, 0, 0, graphs, BENCH_SPMM, NULL},

@@ -41,20 +41,12 @@ static int all_layouts_init(struct propagation *p, struct run *run, const struct
   return OK;
 }
 
-/* Attention has tiles and the gather alone, reductions the latter. */
+/* Attention has tiles and the gather, by cosines column vectors too; reductions have the gather alone. */
 static enum layout_tiers tiers_of(const struct propagation *p, enum layout_tiers setting) {
   if (!p->reduces && !p->attends.on) return setting;
   if (p->attends.scores.heads > 0 && (setting == LAYOUT_TILES || setting == LAYOUT_AUTO)) return setting;
+  if (p->attends.scores.cosines && setting == LAYOUT_VECTORS) return setting;
   return LAYOUT_GATHER;
-}
-
-static void say_tiles_of_attention(const struct propagation *p, const struct run *run) {
-  const struct layout *own = p->forward.own_part, *halo = p->forward.halo_part;
-  const double arcs = (double)(own->csr->nnz + halo->csr->nnz);
-  const int64_t tiles = own->tiles + halo->tiles;
-  if (run->comm->rank != 0 || !p->attends.on || tiles == 0) return;
-  log_detail("attention: on rank 0 %.1f%% of the arcs lie in %lld tiles",
-             100 * (double)(own->tile_entries + halo->tile_entries) / arcs, (long long)tiles);
 }
 
 int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
@@ -64,7 +56,6 @@ int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
                                    .vector_threshold = run->config->runtime.vector_threshold,
                                    .scores = p->attends.scores};
   TRY(PROFILE_HOST("layout", all_layouts_init(p, run, &plan)));
-  say_tiles_of_attention(p, run);
   if (run->shard->directed) return OK;
   p->backward = p->forward;
   p->backward.borrowed = 1;

@@ -13,4 +13,8 @@
  */
 int layouts_print(const struct propagation *propagation, const struct run *run);
 
+/* Of a model that attends, with --verbose, on rank 0: what share of its arcs attention has on tensor cores,
+ * and in how many tiles or blocks of column vectors. */
+void layouts_say_attention(const struct propagation *propagation, const struct run *run);
+
 #endif

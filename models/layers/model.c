@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "kernels/ops/elementwise.h"
+#include "models/core/layouts.h"
 #include "models/layers/types.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/base.h"
@@ -258,6 +259,7 @@ int model_init(struct model *model, struct run *run) {
   TRY(add_feature_rows(model, run));
   model->propagation.attends.scores = program_scores_in_tiles(&model->program, run);
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, program_widest_sum(&model->program)));
+  if (model->propagation.attends.on) layouts_say_attention(&model->propagation, run);
   TRY(readout_init(&model->readout, run));
   return measure(model, run);
 }

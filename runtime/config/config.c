@@ -88,7 +88,7 @@ static const struct config_key table[] = {
 
     TEXT(runtime.device, "auto", "auto, or the name of a device that --version lists"),
     CHOICE(runtime.precision, PRECISION_FP32, "numbers of the training: tf32 and bf16 on GPUs only, fp64 on the CPU only", PRECISION_NAMES),
-    CHOICE(runtime.layout, LAYOUT_AUTO, "sparse products on GPUs: dense tiles and condensed windows on tensor cores and a gather of the rest, as a cost model says, or one forced; selector: condensed windows that HC-SpMM's regression takes; csr: compressed rows as they are, by GE-SpMM's kernel; vectors: column vectors as Libra chooses them. auto and tiles are for the arcs of gat and agnn, too, in bf16", LAYOUT_NAMES),
+    CHOICE(runtime.layout, LAYOUT_AUTO, "sparse products on GPUs: dense tiles and condensed windows on tensor cores and a gather of the rest, as a cost model says, or one forced; selector: condensed windows that HC-SpMM's regression takes; csr: compressed rows as they are, by GE-SpMM's kernel; vectors: column vectors as Libra chooses them. auto and tiles are for the arcs of gat and agnn, too, vectors for those of agnn, in bf16", LAYOUT_NAMES),
     INTEGER(runtime.vector_threshold, VECTOR_THRESHOLD, 1, VECTOR_ROWS, "layout \"vectors\": non-zeros of a column in 8 rows from which on tensor cores take it; fewer are gathered"),
     CHOICE(runtime.incidence, INCIDENCE_AUTO, "sums over hyperedges and back: in two steps, fused over pairs of vertices, or split among thread blocks that own vertices and share sums of hyperedges, as HyperGef has it; auto: as a cost rule says", INCIDENCE_NAMES),
     TEXT(runtime.constants, "auto", "constants of the cost model by gnnbench calibrate: a file, none, or auto: ~/.config/gnntrain/constants.toml if there"),

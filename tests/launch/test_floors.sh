@@ -37,7 +37,7 @@ violations() {
     floors("kernels", "cost | format | ops | cpu cuda simulated")
     floors("kernels/cpu", "common | elementwise | gemm optimizer | loss | spmm attention | .")
     floors("kernels/cuda", "common | elementwise | gemm layout optimizer | loss spmm | attention | .")
-    floors("kernels/cuda/attention", "tiles | .")
+    floors("kernels/cuda/attention", "parts | tiles vectors | .")
     floors("kernels/cuda/spmm", ". | variants")
     floors("kernels/cuda/gemm", ". | rows tma")
     floors("partition", "graph | multilevel order halo | shard | cut")

@@ -103,7 +103,7 @@ models() { # NAME...
   done
 }
 
-# Arcs of attention in tiles, which bf16 has; of two sizes of heads, and by cosines.
+# Arcs of attention in tiles, which bf16 has; of two sizes of heads, and by cosines, in column vectors, too.
 tiles_of_attention() {
   works gnndata synth dense.h5 --nodes 6000 --degree 60 --features 37 --classes 7 --community-size 128 --seed 3
   for model in gat:2:64 gat:4:64 agnn:1:64 agnn:1:40; do
@@ -122,6 +122,14 @@ tiles_of_attention() {
       end_within tiles.gather tiles.bf16 0.01
       train cuda $ranks tiles.again bf16 "${tiles[@]}" --set runtime.layout=tiles --set runtime.graph=false
       same tiles.bf16 tiles.again
+      [[ $type == agnn ]] || continue
+      vectors_of_agnn=("${tiles[@]}" --set runtime.layout=vectors --set runtime.vector_threshold=2)
+      train cuda $ranks vectors.bf16 bf16 "${vectors_of_agnn[@]}" --verbose
+      says 'attention: on rank 0 [0-9.]+% of the arcs lie in [0-9]+ blocks of 8 column vectors'
+      end_within tiles.cpu vectors.bf16 0.01
+      end_within tiles.gather vectors.bf16 0.01
+      train cuda $ranks vectors.again bf16 "${vectors_of_agnn[@]}" --set runtime.graph=false
+      same vectors.bf16 vectors.again
     done
   done
 }

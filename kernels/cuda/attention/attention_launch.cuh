@@ -22,16 +22,17 @@ struct attention_task {
 };
 
 template <class S, bool WINDOWS> static int run(struct kernels *k, struct attention_task *task) {
-  const struct attention_sums &op = task->sums;
+  struct attention_sums &op = task->sums;
+  task->in_panels = S::SINGLE && op.each > S::PANEL;
+  if (task->in_panels) op.long_rows.talls = 0; /* numbers of a piece are those of all panels */
   const unsigned panels = S::SINGLE ? (unsigned)op.heads : blocks_of(op.width, S::PANEL);
   const dim3 grid(blocks_of(op.row_segments, S::ROW_SEGMENTS), panels),
-      rest(blocks_of(op.long_rows, S::ROW_SEGMENTS), panels);
+      rest(blocks_of_long_rows(op.long_rows, S::of_pieces::ROW_SEGMENTS), panels);
   auto *rows = attention_kernel<S, false, WINDOWS>;
   auto *long_rows = attention_kernel<typename S::of_pieces, true, WINDOWS>;
-  task->in_panels = S::SINGLE && op.each > S::PANEL;
   rows<<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue);
   TRY_LAUNCH();
-  if (op.long_rows == 0) return OK;
+  if (op.long_rows.count == 0) return OK;
   long_rows<<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue);
   TRY_LAUNCH();
   return OK;

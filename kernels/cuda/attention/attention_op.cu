@@ -31,8 +31,7 @@ static int set_sums(struct kernels *k, const struct layout *layout, int64_t widt
   struct attention_sums *op = &task->sums;
   op->row_segment = a->row_segment;
   op->row_segments = a->row_segments;
-  op->long_row = a->long_row;
-  op->long_rows = a->long_rows;
+  op->long_rows = long_rows_of(a);
   op->col = a->col;
   op->piece_row = a->piece_row;
   op->heads = (int32_t)heads;
@@ -42,7 +41,7 @@ static int set_sums(struct kernels *k, const struct layout *layout, int64_t widt
   op->dropout = *dropout;
   op->scalars = k->scalars;
   op->partial_stride = partial_stride(width, heads);
-  if (a->tiles.count > 0) op->windows = {a->tiles.start, a->compressed, (int32_t)a->pieces};
+  if (a->tiles.count > 0) op->windows = {a->tiles.start, a->compressed, (int32_t)a->pieces, TILE_SHIFT};
   return kernels_workspace(k, cuda_attention_workspace(layout, width, heads), (void **)&op->partial);
 }
 

@@ -264,19 +264,35 @@ end_backward(const struct attention_sums &op, const struct attention_epilogue &e
 struct row_work {
   bool there;
   struct row_segment segment;
-  struct long_row of; /* PIECES */
+  struct long_row_work long_row; /* PIECES */
   int32_t row;
 };
 
 template <bool PIECES>
-static __device__ __forceinline__ struct row_work work_of(const struct attention_sums &op, int64_t i) {
-  struct row_work work = {i < (PIECES ? op.long_rows : op.row_segments), {0, 0, 0}, {}, 0};
-  if (work.there && PIECES) work.of = op.long_row[i];
-  if (work.there && !PIECES) work.segment = read_row_segment(op.row_segment, i);
-  work.row = PIECES                     ? work.of.row
-             : work.segment.target >= 0 ? work.segment.target
-                                        : __ldg(op.piece_row + ~work.segment.target);
+static __device__ __forceinline__ struct row_work work_of(const struct attention_sums &op, int group,
+                                                          int groups) {
+  struct row_work work = {false, {0, 0, 0}, {}, 0};
+  if constexpr (PIECES) {
+    work.long_row = long_row_work_of(op.long_rows, group, groups);
+    work.there = work.long_row.there;
+    work.row = work.long_row.of.row;
+  } else {
+    const int64_t i = (int64_t)blockIdx.x * groups + group;
+    work.there = i < op.row_segments;
+    if (work.there) work.segment = read_row_segment(op.row_segment, i);
+    work.row = work.segment.target >= 0 ? work.segment.target : __ldg(op.piece_row + ~work.segment.target);
+  }
   return work;
+}
+
+/* The sums of a long row. */
+template <class S>
+static __device__ __forceinline__ void sum_pieces(const struct attention_sums &op,
+                                                  const struct row_work &work, const struct stand<S> &me,
+                                                  struct gathered<S> &g) {
+  add_pieces<S::ROW_SEGMENTS>(
+      work.long_row, [&] { clear(g); }, [&](int32_t piece) { add_piece(op, piece, me, g); },
+      [&](int32_t piece) { write_piece(op, piece, me, g); });
 }
 
 /* PIECES: rows are long ones, whose pieces are added up, and DROPS is for either; else row segments, whose
@@ -284,8 +300,8 @@ static __device__ __forceinline__ struct row_work work_of(const struct attention
  */
 template <class S, bool PIECES, bool WINDOWS>
 static __device__ __forceinline__ void do_row(const struct attention_sums &op,
-                                              const struct attention_epilogue &epilogue, int64_t i) {
-  const struct row_work work = work_of<PIECES>(op, i);
+                                              const struct attention_epilogue &epilogue) {
+  const struct row_work work = work_of<PIECES>(op, (int)threadIdx.x / S::LANES, S::ROW_SEGMENTS);
   const uint32_t epoch = S::DROPS ? op.scalars->epoch : 0;
   const int32_t panels = S::SINGLE ? (op.each + S::PANEL - 1) / S::PANEL : 1;
   const int32_t row = work.row;
@@ -295,10 +311,9 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
     struct gathered<S> g;
     stand_at(op, S::SINGLE ? panel : (int32_t)blockIdx.y, me);
     if constexpr (PIECES)
-      clear(g);
+      sum_pieces(op, work, me, g);
     else
       sum_arcs(op, work.segment, row, me, epoch, g);
-    for (int32_t p = 0; PIECES && p < work.of.pieces; p++) add_piece(op, work.of.first_piece + p, me, g);
     if (!work.there) continue;
     if (!PIECES && work.segment.target < 0) {
       write_piece(op, ~work.segment.target, me, g);
@@ -317,7 +332,7 @@ template <class S, bool PIECES, bool WINDOWS>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     attention_kernel(const __grid_constant__ struct attention_sums op,
                      const __grid_constant__ struct attention_epilogue epilogue) {
-  do_row<S, PIECES, WINDOWS>(op, epilogue, (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES);
+  do_row<S, PIECES, WINDOWS>(op, epilogue);
 }
 
 #endif

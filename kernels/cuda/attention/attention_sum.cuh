@@ -15,18 +15,21 @@
 #define KERNELS_CUDA_ATTENTION_ATTENTION_SUM_CUH
 
 #include "kernels/cuda/attention/attention_ops.h"
+#include "kernels/cuda/attention/parts/long_rows_of_arcs.cuh"
+#include "kernels/cuda/attention/parts/partial_columns.cuh"
 #include "kernels/cuda/attention/tiles/attention_tiles.h"
 #include "kernels/cuda/common/score.cuh"
 #include "kernels/cuda/spmm/spmm_sum.cuh"
 
 enum direction { FORWARD, BACKWARD };
 
-/* What tensor cores have summed of rows, each a piece of its own: pieces of windows of 128 rows
- * (attention_tiles.h). */
+/* What tensor cores have summed of rows, each a piece of its own: pieces of windows of 2^shift
+ * rows (attention_tiles.h, cosine_windows.h). */
 struct attention_windows {
   const int32_t *start;      /* [windows + 1] pieces of each window; NULL: none */
   const int32_t *compressed; /* row of a window of each row; NULL: row i */
   int32_t first;             /* of `partial` */
+  int32_t shift;
 };
 
 /* Calls add(piece) for what tensor cores have summed of the row, a piece of its window after the other. */
@@ -34,17 +37,21 @@ template <class ADD>
 static __device__ __forceinline__ void each_window(const struct attention_windows &windows, int32_t row,
                                                    const ADD &add) {
   const int32_t i = windows.compressed ? __ldg(windows.compressed + row) : row;
-  const int32_t window = i / TILE_ROWS, end = __ldg(windows.start + window + 1);
+  const int32_t window = i >> windows.shift, end = __ldg(windows.start + window + 1);
 #pragma unroll 1
   for (int32_t p = __ldg(windows.start + window); p < end; p++)
-    add(windows.first + p * TILE_ROWS + i % TILE_ROWS);
+    add(windows.first + (p << windows.shift) + (i & ((1 << windows.shift) - 1)));
 }
+
+/* Of the rows of a window of tiles, of vectors. */
+enum { TILE_SHIFT = 7, VECTOR_SHIFT = 3 };
+static_assert(TILE_ROWS == 1 << TILE_SHIFT && VECTOR_ROWS == 1 << VECTOR_SHIFT,
+              "windows have that many rows");
 
 struct attention_sums {
   struct packed_row_segments row_segment;
   int64_t row_segments;
-  const struct long_row *long_row;
-  int64_t long_rows;
+  struct long_rows_of_arcs long_rows;
   const int32_t *col, *piece_row;
   struct rows x;              /* of the arcs' other ends: X, or their messages, which begin with dz */
   struct rows stats;          /* real: term; or row_term, log_sum and delta, `heads` each */

@@ -8,13 +8,12 @@
 #define KERNELS_CUDA_ATTENTION_COSINE_CUH
 
 #include "kernels/cuda/attention/attention_row.cuh"
-#include "kernels/cuda/attention/tiles/cosine_tiles.h"
+#include "kernels/cuda/attention/parts/cosine_windows.h"
 
 struct cosine_arcs {
   struct packed_row_segments row_segment;
   int64_t row_segments;
-  const struct long_row *long_row;
-  int64_t long_rows;
+  struct long_rows_of_arcs long_rows;
   const int32_t *col, *piece_row;
   struct rows message, rows;   /* of the arcs' other ends, of the rows themselves */
   uint32_t inverse, dz, reals; /* bytes from a message's begin */
@@ -22,7 +21,7 @@ struct cosine_arcs {
   const float *beta;
   int32_t selves; /* of the first rows, that have an arc with themselves */
   bool accumulate;
-  float *partial; /* [pieces, partial_stride]; behind those of row segments what tiles leave */
+  float *partial; /* [pieces, partial_stride]; behind those of row segments what tensor cores leave */
   int64_t partial_stride;
   struct attention_windows windows;
 };
@@ -36,7 +35,7 @@ struct cosine_shape {
   static_assert(LANES % AHEAD == 0, "batches lie within the ids that a group holds");
 };
 
-/* Whether rows of that shape may have arcs in tiles, which are of bf16 and up to 64 columns. */
+/* Whether rows of that shape may have arcs in tiles or vectors, which are of bf16 and up to 64 columns. */
 template <class S> static constexpr bool takes_windows() {
   return sizeof(typename S::T) < sizeof(float) && (!S::FITS || S::PANEL <= COSINE_TILES_WIDTH);
 }
@@ -154,8 +153,7 @@ static inline int set_arcs(struct kernels *k, const struct layout *layout, int64
   const struct cosine_message parts = cosine_parts(k, message, width);
   op->row_segment = a->row_segment;
   op->row_segments = a->row_segments;
-  op->long_row = a->long_row;
-  op->long_rows = a->long_rows;
+  op->long_rows = long_rows_of(a);
   op->col = a->col;
   op->piece_row = a->piece_row;
   op->message = rows_of(message);
@@ -165,23 +163,32 @@ static inline int set_arcs(struct kernels *k, const struct layout *layout, int64
   op->reals = (uint32_t)((char *)parts.log_sum.data - (char *)message.data);
   op->width = (int32_t)width;
   op->partial_stride = 2 * partial_columns(width) + 4;
-  if (a->tiles.count > 0) op->windows = {a->tiles.start, a->compressed, (int32_t)a->pieces};
-  const int64_t partials = a->pieces + a->tiles.pieces * TILE_ROWS;
+  if (a->tiles.count > 0) op->windows = {a->tiles.start, a->compressed, (int32_t)a->pieces, TILE_SHIFT};
+  if (a->condensed.blocks > 0)
+    op->windows = {a->condensed.start, a->compressed, (int32_t)a->pieces, VECTOR_SHIFT};
+  const int64_t partials = a->pieces + a->tiles.pieces * TILE_ROWS + a->condensed.pieces * a->condensed.side;
   return kernels_workspace(k, partials * op->partial_stride * (int64_t)sizeof(float), (void **)&op->partial);
 }
 
-/* The arcs in tiles, which are summed before the others. */
-static inline struct cosine_tiles tiles_of(const struct layout *layout, struct tensor message,
-                                           struct tensor rows, const struct cosine_arcs *op) {
-  struct cosine_tiles tiles = {};
-  tiles.a = layout;
-  tiles.width = op->width;
-  tiles.message = message;
-  tiles.rows = rows;
-  tiles.beta = op->beta;
-  tiles.sums = op->partial + cuda_layout(layout)->pieces * op->partial_stride;
-  tiles.stride = op->partial_stride;
-  return tiles;
+/* As rows of that shape want it: of rows in panels a piece's numbers are those of all of them. */
+template <class S> static inline struct cosine_arcs in_panels_of(const struct cosine_arcs *op) {
+  struct cosine_arcs arcs = *op;
+  if (!S::FITS) arcs.long_rows.talls = 0;
+  return arcs;
+}
+
+/* The arcs that tensor cores take, which are summed before the others. */
+static inline struct cosine_windows windows_of(const struct layout *layout, struct tensor message,
+                                               struct tensor rows, const struct cosine_arcs *op) {
+  struct cosine_windows windows = {};
+  windows.a = layout;
+  windows.width = op->width;
+  windows.message = message;
+  windows.rows = rows;
+  windows.beta = op->beta;
+  windows.sums = op->partial + cuda_layout(layout)->pieces * op->partial_stride;
+  windows.stride = op->partial_stride;
+  return windows;
 }
 
 #endif

@@ -15,7 +15,12 @@ struct cosine_row_epilogue {
 /* Relative to exp(max). */
 template <class S> struct cosine_sums { float max, total, y[S::VECS][S::WIDE]; };
 
-template <class S> static __device__ __forceinline__ void raise_max(struct cosine_sums<S> &g, float max) {
+template <class S> static __device__ __forceinline__ struct cosine_sums<S> no_sums() {
+  return {LOWEST, 0, {}};
+}
+
+template <class S>
+static __device__ __forceinline__ void raise_max(struct cosine_sums<S> &g, float max) {
   const float f = exp2_of(scaled(g.max) - scaled(max));
   g.max = max;
   g.total *= f;
@@ -74,7 +79,7 @@ static __device__ __forceinline__ void sum_arcs(const struct cosine_arcs &op,
   }
 #pragma unroll
   for (int o = 1; o < S::AHEAD; o *= 2) g.total += __shfl_xor_sync(~0u, g.total, o);
-  if (row_segment.count == 0) g = {LOWEST, 0, {}};
+  if (row_segment.count == 0) g = no_sums<S>();
 }
 
 template <class S>
@@ -172,25 +177,26 @@ template <class S, bool PIECES, bool WINDOWS>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     cosine_kernel(const __grid_constant__ struct cosine_arcs op,
                   const __grid_constant__ struct cosine_row_epilogue epilogue) {
-  const int64_t i = (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES;
-  const bool there = i < (PIECES ? op.long_rows : op.row_segments);
+  const int group = (int)threadIdx.x / S::LANES;
+  const int64_t i = (int64_t)blockIdx.x * S::ROW_SEGMENTS + group;
   const int32_t panels = S::FITS ? 1 : (op.width + S::PANEL - 1) / S::PANEL;
   struct row_segment row_segment = {0, 0, 0};
-  struct long_row of = {};
-  if (there && PIECES) of = op.long_row[i];
-  if (there && !PIECES) row_segment = read_row_segment(op.row_segment, i);
-  const int32_t row = PIECES                    ? of.row
+  struct long_row_work work = {{}, i < op.row_segments, false, group};
+  if (PIECES) work = long_row_work_of(op.long_rows, group, S::ROW_SEGMENTS);
+  if (work.there && !PIECES) row_segment = read_row_segment(op.row_segment, i);
+  const int32_t row = PIECES                    ? work.of.row
                       : row_segment.target >= 0 ? row_segment.target
                                                 : __ldg(op.piece_row + ~row_segment.target);
   for (int32_t panel = 0; panel < panels; panel++) {
     struct cosine_stand<S> me;
-    struct cosine_sums<S> g = {
-      LOWEST, 0, {}
-    };
+    struct cosine_sums<S> g = no_sums<S>();
     stand_at(op.width, panel, me);
     if (!PIECES) sum_arcs(op, row_segment, row, me, g);
-    for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
-    if (!there) continue;
+    if (PIECES)
+      add_pieces<S::ROW_SEGMENTS>(
+          work, [&] { g = no_sums<S>(); }, [&](int32_t piece) { add_piece(op, piece, me, g); },
+          [&](int32_t piece) { write_piece(op, piece, me, g); });
+    if (!work.there) continue;
     if (!PIECES && row_segment.target < 0) {
       write_piece(op, ~row_segment.target, me, g);
       continue;
@@ -206,18 +212,20 @@ static int run_with(struct kernels *k, const struct cosine_arcs *op,
   cosine_kernel<S, false, WINDOWS>
       <<<blocks_of(op->row_segments, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *epilogue);
   TRY_LAUNCH();
-  if (op->long_rows == 0) return OK;
+  if (op->long_rows.count == 0) return OK;
   cosine_kernel<S, true, WINDOWS>
-      <<<blocks_of(op->long_rows, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *epilogue);
+      <<<blocks_of_long_rows(op->long_rows, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op,
+                                                                                               *epilogue);
   TRY_LAUNCH();
   return OK;
 }
 
 template <class S>
 static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_epilogue *epilogue) {
+  const struct cosine_arcs arcs = in_panels_of<S>(op);
   if constexpr (takes_windows<S>())
-    if (op->windows.start) return run_with<S, true>(k, op, epilogue);
-  return run_with<S, false>(k, op, epilogue);
+    if (op->windows.start) return run_with<S, true>(k, &arcs, epilogue);
+  return run_with<S, false>(k, &arcs, epilogue);
 }
 
 /* FITS, columns of a vector, vectors of a lane, lanes, arcs under way, blocks on a multiprocessor. */
@@ -259,8 +267,9 @@ int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) 
   f->end.scalars = k->scalars;
   if (epilogue.updates) add_epilogue(f, op->epilogue, wide);
   if (arcs.windows.start) {
-    const struct cosine_tiles tiles = tiles_of(op->a, op->message, op->rows, &arcs);
-    TRY(cuda_cosine_tiles(k, &tiles));
+    const struct cosine_windows windows = windows_of(op->a, op->message, op->rows, &arcs);
+    TRY(cuda_cosine_tiles(k, &windows));
+    TRY(cuda_cosine_vectors(k, &windows));
   }
   const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows) && f->whole &&
                        is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide);

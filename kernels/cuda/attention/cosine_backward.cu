@@ -201,15 +201,15 @@ template <class S, class SUM, int ARCS, bool PIECES, bool WINDOWS>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     cosine_backward_kernel(const __grid_constant__ struct cosine_arcs op,
                            const __grid_constant__ struct cosine_gradients to) {
-  const int64_t i = (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES;
-  const bool there = i < (PIECES ? op.long_rows : op.row_segments);
+  const int group = (int)threadIdx.x / S::LANES;
+  const int64_t i = (int64_t)blockIdx.x * S::ROW_SEGMENTS + group;
   const int32_t panels = S::FITS ? 1 : (op.width + S::PANEL - 1) / S::PANEL;
   const float beta = __ldg(op.beta);
   struct row_segment row_segment = {0, 0, 0};
-  struct long_row of = {};
-  if (there && PIECES) of = op.long_row[i];
-  if (there && !PIECES) row_segment = read_row_segment(op.row_segment, i);
-  const int32_t row = PIECES                    ? of.row
+  struct long_row_work work = {{}, i < op.row_segments, false, group};
+  if (PIECES) work = long_row_work_of(op.long_rows, group, S::ROW_SEGMENTS);
+  if (work.there && !PIECES) row_segment = read_row_segment(op.row_segment, i);
+  const int32_t row = PIECES                    ? work.of.row
                       : row_segment.target >= 0 ? row_segment.target
                                                 : __ldg(op.piece_row + ~row_segment.target);
   for (int32_t panel = 0; panel < panels; panel++) {
@@ -219,8 +219,11 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     stand_at(op.width, panel, me);
     read_node(op, row, me, node);
     if (!PIECES) sum_entries<S, ARCS>(op, row_segment, me, beta, node, g);
-    for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
-    if (!there) continue;
+    if (PIECES)
+      add_pieces<S::ROW_SEGMENTS>(
+          work, [&] { g = {}; }, [&](int32_t piece) { add_piece(op, piece, me, g); },
+          [&](int32_t piece) { write_piece(op, piece, me, g); });
+    if (!work.there) continue;
     if (!PIECES && row_segment.target < 0) {
       write_piece(op, ~row_segment.target, me, g);
       continue;
@@ -233,7 +236,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
 template <class S, class SUM, int ARCS, bool WINDOWS>
 static int run_with(struct kernels *k, const struct cosine_arcs *op, const struct cosine_gradients *to) {
   const unsigned row_segments = blocks_of(op->row_segments, S::ROW_SEGMENTS),
-                 rest = blocks_of(op->long_rows, S::ROW_SEGMENTS);
+                 rest = op->long_rows.count > 0 ? blocks_of_long_rows(op->long_rows, S::ROW_SEGMENTS) : 0;
   cosine_backward_kernel<S, SUM, ARCS, false, WINDOWS>
       <<<row_segments, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
   TRY_LAUNCH();
@@ -245,9 +248,10 @@ static int run_with(struct kernels *k, const struct cosine_arcs *op, const struc
 
 template <class S, class SUM, int ARCS>
 static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_gradients *to) {
+  const struct cosine_arcs arcs = in_panels_of<S>(op);
   if constexpr (takes_windows<S>())
-    if (op->windows.start) return run_with<S, SUM, ARCS, true>(k, op, to);
-  return run_with<S, SUM, ARCS, false>(k, op, to);
+    if (op->windows.start) return run_with<S, SUM, ARCS, true>(k, &arcs, to);
+  return run_with<S, SUM, ARCS, false>(k, &arcs, to);
 }
 
 /* FITS, columns of a vector, vectors of a lane, lanes, entries under way, blocks on a multiprocessor. */
@@ -288,9 +292,10 @@ int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   to.beta_grad = rows_of(op->beta_grad);
   to.whole = is_whole_or_absent(op->dx, wide) && is_whole_or_absent(op->dn, wide);
   if (arcs.windows.start) {
-    struct cosine_tiles tiles = tiles_of(op->a, op->message, op->rows, &arcs);
-    tiles.arcs = op->arcs;
-    TRY(cuda_cosine_tiles_backward(k, &tiles));
+    struct cosine_windows windows = windows_of(op->a, op->message, op->rows, &arcs);
+    windows.arcs = op->arcs;
+    TRY(cuda_cosine_tiles_backward(k, &windows));
+    TRY(cuda_cosine_vectors_backward(k, &windows));
   }
   const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows);
   if (op->dx.dtype == BF16) return launch<bf16, bf16, COSINE_IN | COSINE_OUT>(k, &arcs, &to, vectors);

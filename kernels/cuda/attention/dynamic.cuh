@@ -259,8 +259,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     dynamic_kernel(const __grid_constant__ struct attention_sums op,
                    const __grid_constant__ struct attention_epilogue epilogue,
                    const __grid_constant__ struct dynamic_ends ends) {
-  const struct row_work work = work_of<PIECES>(op, (int64_t)blockIdx.x * S::ROW_SEGMENTS +
-                                                       threadIdx.x / S::LANES);
+  const struct row_work work = work_of<PIECES>(op, (int)threadIdx.x / S::LANES, S::ROW_SEGMENTS);
   const int32_t panels = S::FITS ? 1 : (op.each + S::PANEL - 1) / S::PANEL, row = work.row;
   const bool whole = work.there && (PIECES || work.segment.target >= 0);
   const struct dynamic_others others = {op.x, ends.right, op.stats, op.col_id},
@@ -274,8 +273,10 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     stand_at(op, S::SINGLE ? panel : (int32_t)blockIdx.y, me);
     read_node(op, epilogue, ends, row, me, node);
     clear(g);
-    if (!PIECES) sum_arcs(op, others, work.segment, me, node, epoch, row_id, g);
-    for (int32_t p = 0; PIECES && p < work.of.pieces; p++) add_piece(op, work.of.first_piece + p, me, g);
+    if constexpr (PIECES)
+      sum_pieces(op, work, me, g);
+    else
+      sum_arcs(op, others, work.segment, me, node, epoch, row_id, g);
     if (epilogue.selves > 0)
       add_arcs<S, 1>(op, self, me, node, whole && row < epilogue.selves ? 1 : 0, row, 0, epoch, row_id, g);
     if (!work.there) continue;
@@ -289,13 +290,14 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
 }
 
 template <class S> static int run_shape(struct kernels *k, const struct attention_task *task) {
-  const struct attention_sums &op = task->sums;
+  struct attention_sums op = task->sums;
+  if (!S::FITS) op.long_rows.talls = 0; /* numbers of a piece are those of all panels */
   const unsigned panels = S::SINGLE ? (unsigned)op.heads : blocks_of(op.width, S::PANEL);
   const dim3 grid(blocks_of(op.row_segments, S::ROW_SEGMENTS), panels),
-      rest(blocks_of(op.long_rows, S::ROW_SEGMENTS), panels);
+      rest(blocks_of_long_rows(op.long_rows, S::ROW_SEGMENTS), panels);
   dynamic_kernel<S, false><<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue, task->ends);
   TRY_LAUNCH();
-  if (op.long_rows == 0) return OK;
+  if (op.long_rows.count == 0) return OK;
   dynamic_kernel<S, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue, task->ends);
   TRY_LAUNCH();
   return OK;

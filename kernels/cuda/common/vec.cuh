@@ -3,6 +3,8 @@
 #ifndef KERNELS_CUDA_COMMON_VEC_CUH
 #define KERNELS_CUDA_COMMON_VEC_CUH
 
+#include <cfloat>
+
 #include "kernels/cuda/common/bf16.cuh"
 #include "kernels/cuda/common/pdl.cuh"
 
@@ -209,6 +211,10 @@ static __device__ __forceinline__ void drop(const struct dropout &op, uint32_t e
   struct philox_block bits = dropout_bits(op, epoch, id, first);
 #pragma unroll
   for (int j = 0; j < GROUP; j++) x[j] = is_kept(op, bits, j) ? x[j] * op.scale : 0;
+}
+
+static __device__ __forceinline__ bool is_finite(float x) {
+  return fabsf(x) <= FLT_MAX;
 }
 
 constexpr float LOG2_E = 1.44269504088896f;

@@ -7,8 +7,6 @@
 #ifndef KERNELS_CUDA_LAYOUT_CONDENSED_MULTIPLY_CUH
 #define KERNELS_CUDA_LAYOUT_CONDENSED_MULTIPLY_CUH
 
-#include <cfloat>
-
 #include "kernels/cuda/common/bf16x2_split.cuh"
 #include "kernels/cuda/layout/condensed.h"
 
@@ -54,10 +52,6 @@ static __device__ __forceinline__ void read_rows(const struct product &op, const
     for (int i = 0; i < ROWS; i++)
       read_row(x + (uint64_t)(uint32_t)ids[i] * op.x_bytes + p * op.plane_bytes, to[p][i]);
   }
-}
-
-static __device__ __forceinline__ bool is_finite(float x) {
-  return fabsf(x) <= FLT_MAX;
 }
 
 /* Column `col` of X times row r of a block. */

@@ -4,6 +4,7 @@
  * 4q + 3 name: whole lines for the warp. Its number j of a row goes to product j, so that column n of that
  * product is column WIDE n + j of the panel; any order of a block's columns serves, as bits and rows agree.
  */
+#include "kernels/cuda/common/mma.cuh"
 #include "kernels/cuda/layout/condensed_multiply.cuh"
 
 struct window_block {
@@ -30,15 +31,6 @@ struct window_block {
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-
-/* sum [16, 8] += a [16, 16] x [16, 8]. */
-static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], uint32_t x0,
-                                                uint32_t x1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(x0), "r"(x1));
-}
 
 /* The thread's bits of a block as pairs of bf16 of {0, 1}. */
 static __device__ __forceinline__ void expand(uint32_t byte, uint32_t (&a)[1][4]) {

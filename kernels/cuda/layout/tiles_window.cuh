@@ -3,7 +3,6 @@
 #ifndef KERNELS_CUDA_LAYOUT_TILES_WINDOW_CUH
 #define KERNELS_CUDA_LAYOUT_TILES_WINDOW_CUH
 
-#include <cfloat>
 #include <type_traits>
 
 #include "kernels/cuda/common/tma.cuh"
@@ -218,10 +217,6 @@ template <class SHAPE> static __device__ __forceinline__ void open_ring(ring<SHA
     barrier_init(&ring.empty[s], BLOCK / 32);
   }
   show_barriers();
-}
-
-static __device__ __forceinline__ bool is_finite(float x) {
-  return fabsf(x) <= FLT_MAX;
 }
 
 /* This thread's accumulators to the piece's rows. Whether one of them, of X's columns, is not finite. */

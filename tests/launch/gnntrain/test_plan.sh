@@ -138,6 +138,14 @@ done
 works gnntrain config.toml "${agnn[@]}" --set runtime.layout=gather
 holds "$(field 1 7) != $tiles" "tiles and the gather take the same for agnn"
 
+# Or in column vectors, which gat has not.
+works gnntrain config.toml "${agnn[@]}" --set runtime.layout=vectors --set runtime.vector_threshold=2
+says 'attention: on rank 0 [0-9.]+% of the arcs lie in [0-9]+ blocks of 8 column vectors'
+for setting in model.hidden=65 runtime.precision=fp32 model.type=gat; do
+  works gnntrain config.toml "${agnn[@]}" --set runtime.layout=vectors --set $setting
+  lacks 'of the arcs lie in'
+done
+
 # A slow network is what an epoch waits for.
 works gnnbench epoch config.toml --as 0/2 --network 1gbit,1gbit --reps 2 --json
 says '"op": "wait"'

@@ -6,13 +6,6 @@
 
 #include "kernels/cuda/layout/layout.h"
 
-/* Columns of a sum where it is kept between two kernels. */
-#ifdef __CUDACC__
-static inline __host__ __device__ int64_t partial_columns(int64_t width) {
-  return (width + 7) / 8 * 8;
-}
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif

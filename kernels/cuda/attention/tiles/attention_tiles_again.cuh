@@ -31,7 +31,7 @@ static __device__ void column_again(const struct attention_product &op, const st
   const auto &chunk = block.chunk[j / S::N];
   const int32_t col = (int32_t)blockIdx.y * S::COLUMNS + j, head = chunk.head;
   const int32_t x_col = chunk.x_col + j % S::N;
-  const float mine = row_term(op, window_of(op, w.place), r, head);
+  const float mine = row_term(op, w.window, r, head);
   const float base = S::FORWARD ? base_again(op, w, block, r, j / S::N, mine) : 0;
   float all = 0, some = 0, sum = 0, positive = 0;
   each_arc(op, w, r, [&](int32_t segment, int u) {

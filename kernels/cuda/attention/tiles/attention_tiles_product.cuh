@@ -2,6 +2,7 @@
 #ifndef KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_PRODUCT_CUH
 #define KERNELS_CUDA_ATTENTION_TILES_ATTENTION_TILES_PRODUCT_CUH
 
+#include "kernels/cuda/attention/parts/partial_columns.cuh"
 #include "kernels/cuda/attention/tiles/attention_terms_of_tiles.cuh"
 #include "kernels/cuda/attention/tiles/tile_products.cuh"
 

@@ -228,7 +228,7 @@ template <class S>
 static __device__ __forceinline__ void open_block(const struct attention_product &op, unsigned char *stages,
                                                   attention_block<S> &block) {
   const struct window_piece w = op.piece[blockIdx.x];
-  const int32_t window = window_of(op, w.place);
+  const int32_t window = w.window;
   block.seen[threadIdx.x] = 0;
   if (threadIdx.x == 0) {
     open_ring<S>(block.ring);

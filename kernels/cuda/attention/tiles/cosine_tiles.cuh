@@ -1,4 +1,4 @@
-/* What both directions of attention by cosines on tiles share; see cosine_tiles.h.
+/* What both directions of attention by cosines on tiles share; see cosine_windows.h.
  *
  * A block of 256 threads has one piece of a window of 128 rows. Its own rows stand in registers, laid out as
  * A operands of wgmma: 16 columns a step, in four words a thread. Rows of columns come to shared memory in
@@ -9,52 +9,27 @@
 #ifndef KERNELS_CUDA_ATTENTION_TILES_COSINE_TILES_CUH
 #define KERNELS_CUDA_ATTENTION_TILES_COSINE_TILES_CUH
 
-#include "kernels/cuda/attention/tiles/attention_tiles.h"
-#include "kernels/cuda/attention/tiles/cosine_tiles.h"
+#include "kernels/cuda/attention/parts/cosine_ends.cuh"
 #include "kernels/cuda/attention/tiles/tile_products.cuh"
-#include "kernels/cuda/common/score.cuh"
-#include "kernels/cuda/spmm/spmm_epilogue.cuh"
 
-struct cosine_product : tile_arcs {
-  struct rows message, mine;   /* of columns, of the rows themselves */
-  uint32_t inverse, dz, reals; /* bytes from a message's begin */
-  int32_t width;
-  const float *beta;
-};
+struct cosine_product : tile_arcs, cosine_ends {};
 
 /* Reals of messages come in boxes, too, of 16 elements: 32 bytes a row, whose two chunks of 16 bytes have
  * changed places in every other four rows. */
 constexpr int REALS_COLUMNS = ROW_BYTES / 2;
 constexpr uint32_t REALS_BYTES = TILE_COLS * ROW_BYTES;
 
-static inline struct cosine_product cosine_product_of(struct kernels *k, const struct cosine_tiles *op) {
-  const struct cosine_message parts = cosine_parts(k, op->message, op->width);
-  const char *begin = (const char *)op->message.data;
+static inline struct cosine_product cosine_product_of(struct kernels *k, const struct cosine_windows *op) {
   struct cosine_product product = {};
   static_cast<tile_arcs &>(product) = tile_arcs_of(op->a, op->sums, op->stride);
-  product.message = rows_of(op->message);
-  product.mine = rows_of(op->rows);
-  product.inverse = (uint32_t)((const char *)parts.inverse.data - begin);
-  product.dz = (uint32_t)((const char *)parts.dz.data - begin);
-  product.reals = (uint32_t)((const char *)parts.log_sum.data - begin);
-  product.width = (int32_t)op->width;
-  product.beta = (const float *)op->beta;
+  static_cast<cosine_ends &>(product) = cosine_ends_of(k, op);
   return product;
 }
 
 /* How copies see the message's columns from `first` bytes on: `cols` of them, in boxes of N. */
-static inline int map_of_message(const struct cosine_tiles *op, uint32_t first, int64_t cols, int n,
+static inline int map_of_message(const struct cosine_windows *op, uint32_t first, int64_t cols, int n,
                                  CUtensorMap *map) {
   return cuda_tma_map_columns(tensor_columns(op->message, first / 2, cols), TILE_COLS, n, map);
-}
-
-/* Errors: FAILED where no tiles can be summed. */
-static inline int check_cosine_tiles(const struct cosine_tiles *op) {
-  if (op->message.dtype == BF16 && op->rows.dtype == BF16 && op->width <= COSINE_TILES_WIDTH &&
-      cuda_is_aligned(op->message) && cuda_is_aligned(op->rows))
-    return OK;
-  FAIL(FAILED, "attention by cosines sums tiles of bf16 alone, up to %d columns at multiples of 16 bytes",
-       COSINE_TILES_WIDTH);
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -112,22 +87,11 @@ static __device__ __forceinline__ void load_rows(const char *first, const char *
   }
 }
 
-/* A real of the message; 0 where there is none. */
-static __device__ __forceinline__ float real_of(const char *message, uint32_t at) {
-  return message ? __ldg((const float *)(message + at)) : 0;
-}
-
 /* Where the reals of column `col` of a step lie in a box of reals: col is 2 (thread % 4), or 1, 8 or 9 more.
  */
 static __device__ __forceinline__ const float *reals_of(const unsigned char *box, int k, int col) {
   const int swapped = (int)threadIdx.x % 4 / 2; /* col / 4 % 2 */
   return (const float *)(box + (k * TERMS + col) * ROW_BYTES + swapped * 16);
-}
-
-/* The sum over the four threads that have the same rows. */
-static __device__ __forceinline__ float sum_of_row(float x) {
-  x += __shfl_xor_sync(~0u, x, 1);
-  return x + __shfl_xor_sync(~0u, x, 2);
 }
 
 #endif

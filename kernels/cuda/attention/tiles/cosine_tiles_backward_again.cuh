@@ -38,77 +38,13 @@ template <class S> struct cosine_backward_block {
   bool again[TILE_ROWS]; /* rows that are summed again */
 };
 
-/* A lane's columns of a row: lane and lane + 32. */
-struct lane_columns {
-  float at[2];
-};
-
-static __device__ __forceinline__ struct lane_columns columns_of_lane(const char *from, int32_t width) {
-  struct lane_columns x;
-#pragma unroll
-  for (int i = 0; i < 2; i++) {
-    const int col = (int)threadIdx.x % 32 + 32 * i;
-    x.at[i] = from && col < width ? (float)((const bf16 *)from)[col] : 0;
-  }
-  return x;
-}
-
-/* The same in each lane. */
-static __device__ __forceinline__ float product_of(const struct lane_columns &x,
-                                                   const struct lane_columns &y) {
-  float sum = fmaf(x.at[1], y.at[1], x.at[0] * y.at[0]);
-#pragma unroll
-  for (int o = 1; o < 32; o *= 2) sum += __shfl_xor_sync(~0u, sum, o);
-  return sum;
-}
-
-static __device__ __forceinline__ void add_times(float factor, const struct lane_columns &x,
-                                                 struct lane_columns &sum) {
-#pragma unroll
-  for (int i = 0; i < 2; i++) sum.at[i] = fmaf(factor, x.at[i], sum.at[i]);
-}
-
-static __device__ __forceinline__ float cosine_weight(float beta, float c, float log_sum) {
-  return exp2_of(fmaf(__fmul_rn(beta, c), LOG2_E, -scaled(log_sum)));
-}
-
-/* Row r, by a warp. */
+/* By a warp. */
 template <class S>
 static __device__ void row_again(const struct cosine_product &op, const struct window_piece &w, int r) {
-  const int lane = (int)threadIdx.x % 32, columns = (int)partial_columns(op.width);
-  const char *mine = message_of_row(op, window_of(op, w.place), r);
-  const struct lane_columns x = columns_of_lane(mine, op.width),
-                            dz = columns_of_lane(mine ? mine + op.dz : NULL, op.width);
-  const float beta = __ldg(op.beta), inverse = real_of(mine, op.inverse);
-  const float log_sum = real_of(mine, op.reals), delta = real_of(mine, op.reals + sizeof(float));
-  struct lane_columns dx = {}, dn = {};
-  float beta_grad = 0;
-  each_arc(op, w, r, [&](int32_t segment, int u) {
-    const char *other = at<char>(op.message, segment * TILE_COLS + u, 0);
-    const struct lane_columns other_x = columns_of_lane(other, op.width);
-    const float c = product_of(x, other_x) * inverse * real_of(other, op.inverse);
-    float coefficient = 0;
-    if (S::IN) {
-      coefficient = cosine_weight(beta, c, log_sum) * (product_of(dz, other_x) - delta);
-      beta_grad += coefficient * c;
-    }
-    if (S::OUT) {
-      const struct lane_columns other_dz = columns_of_lane(other + op.dz, op.width);
-      const float weight = cosine_weight(beta, c, real_of(other, op.reals));
-      coefficient += weight * (product_of(x, other_dz) - real_of(other, op.reals + sizeof(float)));
-      add_times(weight, other_dz, dx);
-    }
-    add_times(coefficient * beta * real_of(other, op.inverse), other_x, dn);
-  });
-  float *row = sums_of_row(op, w.place, r);
-#pragma unroll
-  for (int i = 0; i < 2; i++) {
-    if (lane + 32 * i >= columns) continue;
-    const bool there = lane + 32 * i < op.width;
-    row[lane + 32 * i] = there ? dx.at[i] : 0;
-    row[columns + lane + 32 * i] = there ? dn.at[i] : 0;
-  }
-  if (lane == 0) row[2 * columns] = beta_grad;
+  backward_again<S::IN, S::OUT>(
+      op, message_of_row(op, w.window, r), sums_of_row(op, w.place, r), [&](const auto &add) {
+        each_arc(op, w, r, [&](int32_t segment, int u) { add(segment * TILE_COLS + u); });
+      });
 }
 
 template <class S>

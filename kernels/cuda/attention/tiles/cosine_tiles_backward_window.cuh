@@ -243,7 +243,7 @@ static __device__ __forceinline__ bool write_row(const struct cosine_product &op
                                                  int half, float inverse,
                                                  const struct backward_sums<S> &sums) {
   const int columns = (int)partial_columns(op.width);
-  const float beta = __ldg(op.beta), beta_grad = sum_of_row(sums.beta[half]) * inverse;
+  const float beta = __ldg(op.beta), beta_grad = sum_of_quad(sums.beta[half]) * inverse;
   float *row = sums_of_row(op, place, r);
   bool spoilt = !is_finite(beta_grad);
 #pragma unroll
@@ -295,7 +295,7 @@ static __device__ __forceinline__ void sum_window(const struct cosine_maps &maps
   extern __shared__ __align__(1024) unsigned char stages[];
   __shared__ cosine_backward_block<S> block;
   const struct window_piece w = op.piece[blockIdx.x];
-  const int32_t window = window_of(op, w.place);
+  const int32_t window = w.window;
   const int r = row_of_thread();
   const char *const mine[2] = {message_of_row(op, window, r), message_of_row(op, window, r + 8)};
   struct backward_rows<S> rows;

@@ -21,10 +21,6 @@ template <int N_> struct cosine_tile {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/* Up to that |beta| no weight vanishes beside exp(|beta|), nor does its product with x: exp(-2 |beta|) is
- * 10^-26. Beyond it, rows are summed arc by arc. */
-static constexpr float MOST_BETA = 30;
-
 template <class S> struct cosine_block {
   ring<S> ring;
   struct feeder feeder;  /* of one thread, whose registers all others would keep free, too */
@@ -113,19 +109,12 @@ static __device__ __forceinline__ void sum_tiles(const struct cosine_product &op
   for (int k = 0; k < S::STEPS; k++) pin(cells[k]);
 }
 
-static __device__ __forceinline__ void write_numbers(const struct cosine_product &op, float *row, float max,
-                                                     float total) {
-  float *to = row + 2 * partial_columns(op.width);
-  to[0] = max;
-  to[1] = total;
-}
-
 /* What this thread has of one of its rows. Whether the row must be summed again. */
 template <class S>
 static __device__ __forceinline__ bool write_row(const struct cosine_product &op, int32_t place, int r,
                                                  int half, float base, const struct cosine_sums<S> &g) {
   const int quarter = (int)threadIdx.x % 4, columns = (int)partial_columns(op.width);
-  const float total = sum_of_row(g.total[half]);
+  const float total = sum_of_quad(g.total[half]);
   float *row = sums_of_row(op, place, r);
   bool spoilt = !is_finite(total);
 #pragma unroll
@@ -138,39 +127,12 @@ static __device__ __forceinline__ bool write_row(const struct cosine_product &op
   return spoilt;
 }
 
-/* By a warp: two columns a lane, arc by arc with a running maximum. */
+/* By a warp. */
 template <class S>
 static __device__ void row_again(const struct cosine_product &op, const struct window_piece &w, int r) {
-  const int lane = (int)threadIdx.x % 32;
-  const char *mine = message_of_row(op, window_of(op, w.place), r);
-  const float scale = __ldg(op.beta) * real_of(mine, op.inverse);
-  const bool there[2] = {lane < op.width, lane + 32 < op.width};
-  float x[2], y[2] = {}, max = LOWEST, total = 0;
-#pragma unroll
-  for (int j = 0; j < 2; j++) x[j] = mine && there[j] ? (float)((const bf16 *)mine)[lane + 32 * j] : 0;
-  each_arc(op, w, r, [&](int32_t segment, int u) {
-    const char *other = at<char>(op.message, segment * TILE_COLS + u, 0);
-    float value[2], product = 0;
-#pragma unroll
-    for (int j = 0; j < 2; j++) {
-      value[j] = there[j] ? (float)((const bf16 *)other)[lane + 32 * j] : 0;
-      product += x[j] * value[j];
-    }
-#pragma unroll
-    for (int o = 1; o < 32; o *= 2) product += __shfl_xor_sync(~0u, product, o);
-    const float score = product * scale * real_of(other, op.inverse);
-    const float top = score > max ? score : max, old = exp2_of(scaled(max) - scaled(top));
-    const float weight = exp2_of(fmaf(score, LOG2_E, -scaled(top)));
-    max = top;
-    total = total * old + weight;
-#pragma unroll
-    for (int j = 0; j < 2; j++) y[j] = y[j] * old + weight * value[j];
+  forward_again(op, message_of_row(op, w.window, r), sums_of_row(op, w.place, r), [&](const auto &add) {
+    each_arc(op, w, r, [&](int32_t segment, int u) { add(segment * TILE_COLS + u); });
   });
-  float *row = sums_of_row(op, w.place, r);
-#pragma unroll
-  for (int j = 0; j < 2; j++)
-    if (lane + 32 * j < partial_columns(op.width)) row[lane + 32 * j] = y[j];
-  if (lane == 0) write_numbers(op, row, max, total);
 }
 
 template <class S>
@@ -184,7 +146,7 @@ template <class S>
 static __device__ __forceinline__ void open_block(const struct cosine_product &op,
                                                   const struct window_piece &w, float beta,
                                                   cosine_block<S> &block, struct cosine_sums<S> &g) {
-  const int32_t window = window_of(op, w.place);
+  const int32_t window = w.window;
   const int r = row_of_thread();
   const char *mine[2] = {message_of_row(op, window, r), message_of_row(op, window, r + 8)};
   if (threadIdx.x == 0) {
@@ -235,7 +197,7 @@ static __global__ void __launch_bounds__(BLOCK, S::BLOCKS)
 #endif
 }
 
-template <int N> static int sum(struct kernels *k, const struct cosine_tiles *op) {
+template <int N> static int sum(struct kernels *k, const struct cosine_windows *op) {
   typedef cosine_tile<N> S;
   constexpr int bytes = S::STAGES * S::STAGE_BYTES;
   const struct cosine_product product = cosine_product_of(k, op);
@@ -249,8 +211,8 @@ template <int N> static int sum(struct kernels *k, const struct cosine_tiles *op
   return OK;
 }
 
-int cuda_cosine_tiles(struct kernels *k, const struct cosine_tiles *op) {
-  TRY(check_cosine_tiles(op));
+int cuda_cosine_tiles(struct kernels *k, const struct cosine_windows *op) {
+  TRY(check_cosine_windows(op));
   if (cuda_layout(op->a)->tiles.pieces == 0) return OK;
   if (op->width <= 16) return sum<16>(k, op);
   return op->width <= 32 ? sum<32>(k, op) : sum<64>(k, op);

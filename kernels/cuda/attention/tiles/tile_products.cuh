@@ -8,8 +8,6 @@
 /* The tiles of a layout, and where sums of their rows are left. */
 struct tile_arcs {
   const struct window_piece *piece;
-  const int32_t *start; /* [windows + 1] places of each window's pieces */
-  int32_t windows;
   const int32_t *segment;
   const uint32_t *bits;
   const int32_t *row; /* [rows] of the compressed ones; NULL: row i */
@@ -22,8 +20,6 @@ static inline struct tile_arcs tile_arcs_of(const struct layout *layout, float *
   const struct cuda_layout *a = cuda_layout(layout);
   struct tile_arcs arcs = {};
   arcs.piece = a->tiles.piece;
-  arcs.start = a->tiles.start;
-  arcs.windows = (int32_t)((a->base.csr->rows + TILE_ROWS - 1) / TILE_ROWS);
   arcs.segment = a->tiles.segment;
   arcs.bits = a->tiles.bits;
   arcs.row = a->row;
@@ -101,19 +97,6 @@ static __device__ __forceinline__ void copy_line(void *to, const void *from, uin
 /* Of the two rows of this thread in its window the first. */
 static __device__ __forceinline__ int row_of_thread() {
   return (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 32 / 4;
-}
-
-/* The window of the sums at that place. */
-static __device__ __forceinline__ int32_t window_of(const struct tile_arcs &op, int32_t place) {
-  int32_t low = 0, high = op.windows; /* start[low] <= place < start[high] */
-  while (high - low > 1) {
-    const int32_t middle = (low + high) / 2;
-    if (__ldg(op.start + middle) <= place)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
 }
 
 /* Row r of a window among all; -1 behind the last one. */

@@ -1,4 +1,5 @@
-/* Attention by cosines whose arcs lie in dense tiles, where a device has them, beside double loops. */
+/* Attention by cosines whose arcs lie in dense tiles or column vectors, where a device has them, beside
+ * double loops. */
 #include "kernels/format/layout.h"
 #include "tests/kernels/cosines.h"
 
@@ -10,12 +11,28 @@ enum { WIDTHS = sizeof widths / sizeof widths[0] };
 static const double betas[] = {-1.25, 0, 1.5, 60};
 enum { BETAS = sizeof betas / sizeof betas[0] };
 
-static void set_tiers(enum layout_tiers tiers) {
-  plan_of_arcs = (struct layout_plan){.tiers = tiers, .width = 64, .scores = {1, 1}};
+/* All arcs in tiles, or in vectors; or those that make a tile, or a vector of three. */
+static const struct layout_plan all[] = {{.tiers = LAYOUT_TILES_ALL},
+                                         {.tiers = LAYOUT_VECTORS, .vector_threshold = 1}};
+static const struct layout_plan some[] = {{.tiers = LAYOUT_TILES},
+                                          {.tiers = LAYOUT_VECTORS, .vector_threshold = 3}};
+enum { TIERS = 2 };
+
+static void set_tiers(const struct layout_plan *of) {
+  plan_of_arcs = *of;
+  plan_of_arcs.width = 64;
+  plan_of_arcs.scores = (struct arc_scores){1, 1};
 }
 
-static void forward(struct kernels *k) {
-  set_tiers(LAYOUT_TILES_ALL);
+/* By each of them. */
+static void in_tiers(struct kernels *k, const struct layout_plan *of, void (*check)(struct kernels *k)) {
+  for (int t = 0; t < TIERS; t++) {
+    set_tiers(&of[t]);
+    check(k);
+  }
+}
+
+static void forward_of_all(struct kernels *k) {
   set_graph(300, 75, .3, 0);
   for (int i = 0; i < WIDTHS * BETAS; i++) {
     width = widths[i / BETAS];
@@ -24,7 +41,11 @@ static void forward(struct kernels *k) {
   }
 }
 
-TEST(tiles_of_two_parts_make_one_softmax) {
+static void forward(struct kernels *k) {
+  in_tiers(k, all, forward_of_all);
+}
+
+TEST(windows_of_two_parts_make_one_softmax) {
   on_every_table(forward);
 }
 
@@ -36,8 +57,7 @@ static void check_gradients(struct kernels *k) {
   free_blocks(k->device);
 }
 
-static void backward(struct kernels *k) {
-  set_tiers(LAYOUT_TILES_ALL);
+static void backward_of_all(struct kernels *k) {
   set_graph(300, 75, .3, 0);
   for (int i = 0; i < WIDTHS * BETAS; i++) {
     width = widths[i / BETAS];
@@ -46,13 +66,17 @@ static void backward(struct kernels *k) {
   }
 }
 
-TEST(gradients_come_from_tiles_of_both_parts) {
+static void backward(struct kernels *k) {
+  in_tiers(k, all, backward_of_all);
+}
+
+TEST(gradients_come_from_windows_of_both_parts) {
   on_every_table(backward);
 }
 
-/* Some cells have arcs enough for a tile, those of the others are gathered; long rows among them. */
-static void mix(struct kernels *k) {
-  set_tiers(LAYOUT_TILES);
+/* Some cells have arcs enough for a tile, some columns for a vector, those of the others are gathered; long
+ * rows among them. */
+static void mix_some(struct kernels *k) {
   thin = 1;
   beta = 1.5;
   set_graph(700, 90, .4, 1);
@@ -63,18 +87,25 @@ static void mix(struct kernels *k) {
   thin = 0;
 }
 
-TEST(tiles_and_gathered_arcs_are_put_together) {
+static void mix(struct kernels *k) {
+  in_tiers(k, some, mix_some);
+}
+
+TEST(windows_and_gathered_arcs_are_put_together) {
   on_every_table(mix);
 }
 
 /* So many columns in the halo that windows of it are two pieces. */
-static void long_windows(struct kernels *k) {
-  set_tiers(LAYOUT_TILES_ALL);
+static void long_windows_of_all(struct kernels *k) {
   beta = 1.5;
   set_graph(130, 8500, .02, 0);
   width = 41;
   check_forward(k, OWN_GAPS);
   check_gradients(k);
+}
+
+static void long_windows(struct kernels *k) {
+  in_tiers(k, all, long_windows_of_all);
 }
 
 TEST(pieces_of_a_window_are_put_together) {
@@ -85,12 +116,14 @@ TEST(pieces_of_a_window_are_put_together) {
 static void check_part(struct kernels *k, const double *x, const double *spoilt, int self) {
   struct csr m;
   struct layout *layout, *products;
-  const struct layout_plan of_products = {.tiers = plan_of_arcs.tiers, .width = width};
+  struct layout_plan of_products = plan_of_arcs;
   double *y = host_block(own * width * 8), *log_sum = host_block(own * 8);
+  of_products.scores = (struct arc_scores){0};
   make_part(&m, 0, own, 0);
   assert_ok(layout_init(k, &m, &plan_of_arcs, &layout));
   assert_ok(layout_init(k, &m, &of_products, &products));
   assert_int_equal(layout->tiles, k->dtype == BF16 ? products->tiles : 0);
+  assert_int_equal(layout->window_entries, k->dtype == BF16 ? products->window_entries : 0);
   struct cosine_rows rows = {
       .x = padded_matrix(k, spoilt, own, width, OWN_GAPS),
       .message = padded_matrix(k, NULL, own, cosine_message_cols(k, width, 0), OWN_GAPS)};
@@ -122,8 +155,7 @@ static void check_part(struct kernels *k, const double *x, const double *spoilt,
 }
 
 /* x of column `rare`, which one row alone asks for, is not finite on the device. */
-static void rare_columns(struct kernels *k) {
-  set_tiers(LAYOUT_TILES_ALL);
+static void rare_columns_of_all(struct kernels *k) {
   set_graph(200, 0, .3, 0);
   beta = 1.5;
   for (int i = 0; i < WIDTHS; i++) {
@@ -137,6 +169,10 @@ static void rare_columns(struct kernels *k) {
     check_part(k, x, spoilt, 1);
   }
   rare = -1;
+}
+
+static void rare_columns(struct kernels *k) {
+  in_tiers(k, all, rare_columns_of_all);
 }
 
 TEST(numbers_that_are_not_finite_reach_rows_with_an_arc_alone) {
