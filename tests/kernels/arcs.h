@@ -21,6 +21,10 @@ static int even_rows;
 /* Two of three blocks of 128 rows by 64 columns have hardly any arcs. */
 static int thin;
 
+/* Columns of the halo, all of which row 7 has where it is full: a GPU cuts it into 72 pieces, which take a
+ * block two rounds to add (kernels/cuda/attention/parts/long_rows_of_arcs.cuh). */
+enum { MANY_PIECES = 2300 };
+
 static inline void set_arcs(int64_t rows, int64_t halo_rows, double share, int with_full_row) {
   own = rows;
   halo = halo_rows;

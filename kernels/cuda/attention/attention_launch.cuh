@@ -24,7 +24,7 @@ struct attention_task {
 template <class S, bool WINDOWS> static int run(struct kernels *k, struct attention_task *task) {
   struct attention_sums &op = task->sums;
   task->in_panels = S::SINGLE && op.each > S::PANEL;
-  if (task->in_panels) op.long_rows.talls = 0; /* numbers of a piece are those of all panels */
+  if (task->in_panels) op.long_rows.talls = 0; /* a piece's maximum and total serve all panels */
   const unsigned panels = S::SINGLE ? (unsigned)op.heads : blocks_of(op.width, S::PANEL);
   const dim3 grid(blocks_of(op.row_segments, S::ROW_SEGMENTS), panels),
       rest(blocks_of_long_rows(op.long_rows, S::of_pieces::ROW_SEGMENTS), panels);

@@ -163,15 +163,17 @@ static inline int set_arcs(struct kernels *k, const struct layout *layout, int64
   op->reals = (uint32_t)((char *)parts.log_sum.data - (char *)message.data);
   op->width = (int32_t)width;
   op->partial_stride = 2 * partial_columns(width) + 4;
-  if (a->tiles.count > 0) op->windows = {a->tiles.start, a->compressed, (int32_t)a->pieces, TILE_SHIFT};
-  if (a->condensed.blocks > 0)
+  if (a->tiles.count > 0)
+    op->windows = {a->tiles.start, a->compressed, (int32_t)a->pieces, TILE_SHIFT};
+  else if (a->condensed.blocks > 0)
     op->windows = {a->condensed.start, a->compressed, (int32_t)a->pieces, VECTOR_SHIFT};
   const int64_t partials = a->pieces + a->tiles.pieces * TILE_ROWS + a->condensed.pieces * a->condensed.side;
   return kernels_workspace(k, partials * op->partial_stride * (int64_t)sizeof(float), (void **)&op->partial);
 }
 
-/* As rows of that shape want it: of rows in panels a piece's numbers are those of all of them. */
-template <class S> static inline struct cosine_arcs in_panels_of(const struct cosine_arcs *op) {
+/* The arcs for kernels of that shape. Where rows go in panels no block adds a row's pieces: a piece's maximum
+ * and total serve all panels, and the first one would change them. */
+template <class S> static inline struct cosine_arcs arcs_for_shape(const struct cosine_arcs *op) {
   struct cosine_arcs arcs = *op;
   if (!S::FITS) arcs.long_rows.talls = 0;
   return arcs;

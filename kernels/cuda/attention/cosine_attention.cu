@@ -222,7 +222,7 @@ static int run_with(struct kernels *k, const struct cosine_arcs *op,
 
 template <class S>
 static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_epilogue *epilogue) {
-  const struct cosine_arcs arcs = in_panels_of<S>(op);
+  const struct cosine_arcs arcs = arcs_for_shape<S>(op);
   if constexpr (takes_windows<S>())
     if (op->windows.start) return run_with<S, true>(k, &arcs, epilogue);
   return run_with<S, false>(k, &arcs, epilogue);

@@ -248,7 +248,7 @@ static int run_with(struct kernels *k, const struct cosine_arcs *op, const struc
 
 template <class S, class SUM, int ARCS>
 static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_gradients *to) {
-  const struct cosine_arcs arcs = in_panels_of<S>(op);
+  const struct cosine_arcs arcs = arcs_for_shape<S>(op);
   if constexpr (takes_windows<S>())
     if (op->windows.start) return run_with<S, SUM, ARCS, true>(k, &arcs, to);
   return run_with<S, SUM, ARCS, false>(k, &arcs, to);

@@ -291,7 +291,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
 
 template <class S> static int run_shape(struct kernels *k, const struct attention_task *task) {
   struct attention_sums op = task->sums;
-  if (!S::FITS) op.long_rows.talls = 0; /* numbers of a piece are those of all panels */
+  if (!S::FITS) op.long_rows.talls = 0; /* a piece's maximum and total serve all panels */
   const unsigned panels = S::SINGLE ? (unsigned)op.heads : blocks_of(op.width, S::PANEL);
   const dim3 grid(blocks_of(op.row_segments, S::ROW_SEGMENTS), panels),
       rest(blocks_of_long_rows(op.long_rows, S::ROW_SEGMENTS), panels);

@@ -238,6 +238,7 @@ TEST(windows_are_cut_into_pieces_of_a_limit) {
     if (p > 0) assert_true(piece->end - piece->first <= piece[-1].end - piece[-1].first);
     int w = 0;
     while (pieces.start[w + 1] <= piece->place) w++;
+    assert_int_equal(piece->window, w);
     for (int i = piece->first; i < piece->end; i++) {
       assert_true(start[w] <= i && i < start[w + 1]);
       there[i]++;

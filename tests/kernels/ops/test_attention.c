@@ -30,6 +30,8 @@ static void long_and_full_rows(struct kernels *k) {
   check_forward(k, 2, .4, OWN_GAPS, 1);
   set_heads(2, 3);
   check_forward(k, 2, 0, 1, 1);
+  set_arcs(130, MANY_PIECES, .005, 1);
+  check_forward(k, 2, 0, OWN_GAPS, 1);
   set_arcs(300, 60, .5, 0);
   set_heads(4, 32);
   check_forward(k, 2, 0, OWN_GAPS, 1);
@@ -103,6 +105,8 @@ static void backward(struct kernels *k) {
   set_arcs(700, 90, .01, 1);
   set_heads(4, 32);
   check_backward(k, width, .4, OWN_GAPS);
+  set_arcs(130, MANY_PIECES, .005, 1);
+  check_backward(k, width, 0, OWN_GAPS);
   set_arcs(300, 60, .5, 0);
   check_backward(k, width, 0, OWN_GAPS);
 }

@@ -17,6 +17,8 @@ static void forward(struct kernels *k) {
   set_graph(600, 60, .01, 1); /* one row is cut into pieces */
   width = 41;
   check_forward(k, OWN_GAPS);
+  set_graph(130, MANY_PIECES, .005, 1);
+  check_forward(k, OWN_GAPS);
 }
 
 TEST(two_parts_of_a_row_make_one_softmax) {
@@ -34,6 +36,8 @@ static void backward(struct kernels *k) {
   }
   set_graph(600, 60, .01, 1);
   width = 41;
+  check_backward(k, COSINE_IN | COSINE_OUT, 1, OWN_GAPS);
+  set_graph(130, MANY_PIECES, .005, 1);
   check_backward(k, COSINE_IN | COSINE_OUT, 1, OWN_GAPS);
 }
 

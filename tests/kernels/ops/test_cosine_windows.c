@@ -32,13 +32,18 @@ static void in_tiers(struct kernels *k, const struct layout_plan *of, void (*che
   }
 }
 
-static void forward_of_all(struct kernels *k) {
+/* Of all widths and betas. */
+static void check_all(struct kernels *k, void (*check)(struct kernels *k, int64_t pad)) {
   set_graph(300, 75, .3, 0);
   for (int i = 0; i < WIDTHS * BETAS; i++) {
     width = widths[i / BETAS];
     beta = betas[i % BETAS];
-    check_forward(k, i % 2 ? OWN_GAPS : 1);
+    check(k, i % 2 ? OWN_GAPS : 1);
   }
+}
+
+static void forward_of_all(struct kernels *k) {
+  check_all(k, check_forward);
 }
 
 static void forward(struct kernels *k) {
@@ -49,8 +54,8 @@ TEST(windows_of_two_parts_make_one_softmax) {
   on_every_table(forward);
 }
 
-static void check_gradients(struct kernels *k) {
-  check_backward(k, COSINE_IN, 1, OWN_GAPS);
+static void check_gradients(struct kernels *k, int64_t pad) {
+  check_backward(k, COSINE_IN, 1, pad);
   check_backward(k, COSINE_OUT, 1, OWN_GAPS);
   check_backward(k, COSINE_IN | COSINE_OUT, 1, 1);
   check_backward(k, COSINE_IN | COSINE_OUT, 0, OWN_GAPS);
@@ -58,12 +63,7 @@ static void check_gradients(struct kernels *k) {
 }
 
 static void backward_of_all(struct kernels *k) {
-  set_graph(300, 75, .3, 0);
-  for (int i = 0; i < WIDTHS * BETAS; i++) {
-    width = widths[i / BETAS];
-    beta = betas[i % BETAS];
-    check_gradients(k);
-  }
+  check_all(k, check_gradients);
 }
 
 static void backward(struct kernels *k) {
@@ -82,7 +82,7 @@ static void mix_some(struct kernels *k) {
   set_graph(700, 90, .4, 1);
   for (width = 16; width <= 64; width *= 2) {
     check_forward(k, OWN_GAPS);
-    check_gradients(k);
+    check_gradients(k, OWN_GAPS);
   }
   thin = 0;
 }
@@ -101,7 +101,7 @@ static void long_windows_of_all(struct kernels *k) {
   set_graph(130, 8500, .02, 0);
   width = 41;
   check_forward(k, OWN_GAPS);
-  check_gradients(k);
+  check_gradients(k, OWN_GAPS);
 }
 
 static void long_windows(struct kernels *k) {

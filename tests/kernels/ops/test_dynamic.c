@@ -97,6 +97,9 @@ static void long_and_full_rows(struct kernels *k) {
   check_forward(k, 0, 0, 1, 1);
   set_heads(1, 530);
   check_forward(k, 0, 0, OWN_GAPS, 0);
+  set_arcs(130, MANY_PIECES, .005, 1);
+  set_heads(2, 3);
+  check_forward(k, 0, 0, OWN_GAPS, 1);
   set_arcs(300, 60, .5, 0);
   set_heads(1, 41);
   check_forward(k, 0, .4, OWN_GAPS, 1);
@@ -229,6 +232,9 @@ static void backward(struct kernels *k, enum dynamic_way way) {
   set_heads(4, 32);
   check_backward(k, way, width, .4, OWN_GAPS);
   set_heads(1, 530);
+  check_backward(k, way, width, 0, OWN_GAPS);
+  set_arcs(130, MANY_PIECES, .005, 1);
+  set_heads(2, 3);
   check_backward(k, way, width, 0, OWN_GAPS);
   set_arcs(300, 60, .5, 0);
   set_heads(1, 41);

@@ -1,6 +1,6 @@
 /* Long rows in attention: the groups of threads that add up the pieces that a layout cut them into. A row of
- * many pieces has a block of its own: its groups add eight of them each, and leave the sum where the first
- * one was, until one group can add the rest. What one of them would add alone takes some .4 us a piece. */
+ * many pieces has a block of its own: its groups add eight of them each, or more where there are not groups
+ * enough, and leave the sum where the first one was, until one group can add the rest. */
 #ifndef KERNELS_CUDA_ATTENTION_PARTS_LONG_ROWS_OF_ARCS_CUH
 #define KERNELS_CUDA_ATTENTION_PARTS_LONG_ROWS_OF_ARCS_CUH
 
