@@ -41,11 +41,8 @@ static inline bool has_vectors(const struct cosine_windows *op) {
   return a->side == VECTOR_ROWS && a->pieces > 0;
 }
 
-/* N: columns of x, with zeros behind the width; of a thread WORDS words of two. */
-template <int N> struct vector_shape {
-  static constexpr int WORDS = N / 8, STEPS = N / 16,
-                       STRIDE = N + 4; /* the latter of rows in shared memory */
-};
+/* N: columns of x, with zeros behind the width. A window's sums on their way through shared memory: */
+template <int N> using sums_of_window = float[VECTOR_ROWS][N + 4];
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
@@ -91,7 +88,7 @@ static __device__ __forceinline__ struct vector_pair read_pair(const struct cosi
   struct vector_pair pair;
 #pragma unroll
   for (int i = 0; i < 2; i++) {
-    const int at = min(b + i, end - 1); /* behind the end: nothing of the last one */
+    const int64_t at = min(b + i, end - 1); /* behind the end: nothing of the last one */
     const uint32_t both = __ldg((const uint16_t *)op.a.bits + at * (VECTOR_BYTES / 2) + quarter);
     pair.id[i] = __ldg(op.a.col + at * VECTOR_ROWS + group);
     pair.bits[i] = b + i < end ? both >> group : 0;
@@ -156,7 +153,7 @@ static __device__ __forceinline__ float *sums_of_row(const struct cosine_vectors
 template <int N>
 static __device__ __forceinline__ void write_sums(const struct cosine_vectors &op, int32_t place, int first,
                                                   float factor, const float (&sum)[N / 16][4],
-                                                  float (&shared)[VECTOR_ROWS][vector_shape<N>::STRIDE]) {
+                                                  sums_of_window<N> &shared) {
   const int lane = (int)threadIdx.x % 32, group = lane / 4, quarter = lane % 4;
   const int vectors = (int)partial_columns(op.width) / 4;
   __syncwarp();
@@ -183,7 +180,7 @@ static __device__ __forceinline__ float sum_of_row(float x) {
 template <class ARC>
 static __device__ __forceinline__ void each_arc(const struct cosine_vectors &op, const struct window_piece &w,
                                                 int r, const ARC &arc) {
-  for (int b = w.first; b < w.end; b++) {
+  for (int64_t b = w.first; b < w.end; b++) {
     for (uint32_t bits = __ldg(op.a.bits + b * VECTOR_BYTES + r); bits; bits &= bits - 1)
       arc(__ldg(op.a.col + b * VECTOR_ROWS + __ffs((int)bits) - 1));
   }

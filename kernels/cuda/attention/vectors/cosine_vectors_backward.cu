@@ -110,7 +110,7 @@ static __device__ __forceinline__ void open_rows(const struct cosine_vectors &op
 template <class S>
 static __device__ __forceinline__ bool
 write_rows(const struct cosine_vectors &op, const struct window_piece &w, const struct backward_rows<S> &rows,
-           float (&shared)[VECTOR_ROWS][vector_shape<S::N>::STRIDE]) {
+           sums_of_window<S::N> &shared) {
   const int lane = (int)threadIdx.x % 32, columns = (int)partial_columns(op.width);
   bool finite = are_finite<S::N>(rows.sum_dx) && are_finite<S::N>(rows.dn);
   write_sums<S::N>(op, w.place, 0, 1, rows.sum_dx, shared);
@@ -134,7 +134,7 @@ static __device__ __noinline__ void rows_again(const struct cosine_vectors &op,
 }
 
 template <class S> static __device__ __forceinline__ void sum_piece(const struct cosine_vectors &op) {
-  __shared__ __align__(16) float shared[WARPS][VECTOR_ROWS][vector_shape<S::N>::STRIDE];
+  __shared__ __align__(16) sums_of_window<S::N> shared[WARPS];
   const int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
   if (i >= op.a.pieces) return;
   const struct window_piece w = op.a.piece[i];

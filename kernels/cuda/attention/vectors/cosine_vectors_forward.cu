@@ -69,8 +69,7 @@ static __device__ __forceinline__ void open_sums(const struct cosine_vectors &op
 /* Whether all of them are finite. */
 template <int N>
 static __device__ __forceinline__ bool write_rows(const struct cosine_vectors &op, int32_t place, float beta,
-                                                  struct vector_sums<N> &g,
-                                                  float (&shared)[VECTOR_ROWS][vector_shape<N>::STRIDE]) {
+                                                  struct vector_sums<N> &g, sums_of_window<N> &shared) {
   const int lane = (int)threadIdx.x % 32;
   bool finite = are_finite<N>(g.y);
   write_sums<N>(op, place, 0, 1, g.y, shared);
@@ -92,7 +91,7 @@ static __device__ __noinline__ void rows_again(const struct cosine_vectors &op,
 }
 
 template <int N> static __device__ __forceinline__ void attend_piece(const struct cosine_vectors &op) {
-  __shared__ __align__(16) float shared[WARPS][VECTOR_ROWS][vector_shape<N>::STRIDE];
+  __shared__ __align__(16) sums_of_window<N> shared[WARPS];
   const int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
   if (i >= op.a.pieces) return;
   const struct window_piece w = op.a.piece[i];
