@@ -24,6 +24,9 @@ constexpr uint32_t NUMBERS_BYTES = TERMS * SLOTS * 4;
 template <bool FORWARD_, int N_> struct attention_tile {
   static constexpr bool FORWARD = FORWARD_;
   static constexpr int N = N_, COLUMNS = 64, CHUNKS = COLUMNS / N, STEPS = TILE_COLS / TERMS;
+  static constexpr int COPIES = CHUNKS + 2;
+  /* Products may be under way from one tile to the next; of 64 columns ptxas would let none be then. */
+  static constexpr bool CARRIES = N < 64;
   static constexpr int STAGES = 4, AHEAD = 2,
                        BLOCKS = 2; /* AHEAD: tiles that are fetched before their turn */
   static constexpr int WORDS = tile_terms<FORWARD>::WORDS;
@@ -56,7 +59,7 @@ struct tile_row {
 
 template <class S> struct attention_block {
   ring<S> ring;
-  struct feeder feeder;
+  bool in_line; /* the chunks' heads follow each other */
   struct {
     int32_t head, x_col; /* of its first column */
     bool there, first;   /* its columns are of the result; it is its head's first chunk */

@@ -35,21 +35,22 @@ static __device__ __forceinline__ uint32_t mask_of_greater(uint32_t x, uint32_t 
   return mask;
 }
 
-/* Of one thread, whose registers all others would keep free, too. */
 template <class S>
-static __device__ __forceinline__ void fetch_until(const struct attention_product &op, const CUtensorMap *x,
-                                                   unsigned char *stages, attention_block<S> &block,
-                                                   int left) {
-  const auto copy = [&](unsigned char *to, uint64_t *full, int segment) {
-#pragma unroll 1
-    for (int c = 0; c < S::CHUNKS; c++) {
-      const uint32_t *terms = op.columns.terms +
-                              ((int64_t)segment * op.heads + block.chunk[c].head) * S::WORDS;
-      copy_box(to + c * S::BOX_BYTES, x, full, block.chunk[c].x_col, segment * TILE_COLS);
-      copy_line(to + S::TERMS_AT + c * S::TERM_BYTES, terms, S::TERM_BYTES, full);
-    }
+static __device__ __forceinline__ void fetch(const struct attention_product &op, const CUtensorMap *x,
+                                             unsigned char *stages, attention_block<S> &block,
+                                             const struct fetched_piece &piece, int t, int32_t &segment) {
+  const auto copy = [&](int i, unsigned char *to, uint64_t *full, int32_t segment) {
+    const uint32_t *terms = op.columns.terms + (int64_t)segment * op.heads * S::WORDS;
+    if (i < S::CHUNKS)
+      copy_box(to + i * S::BOX_BYTES, x, full, block.chunk[i].x_col, segment * TILE_COLS);
+    else if (block.in_line)
+      copy_line(to + S::TERMS_AT, terms + block.chunk[0].head * S::WORDS, S::CHUNKS * S::TERM_BYTES, full);
+    else
+      for (int c = 0; c < S::CHUNKS; c++)
+        copy_line(to + S::TERMS_AT + c * S::TERM_BYTES, terms + block.chunk[c].head * S::WORDS, S::TERM_BYTES,
+                  full);
   };
-  fetch_ahead<S>(op, stages, block.ring, block.feeder, left, copy);
+  fetch_tile<S>(op, stages, block.ring, piece, t, segment, copy);
 }
 
 /* A thread's two pairs of columns of a step, 8 apart. */
@@ -89,17 +90,23 @@ template <class S> struct side_sums {
   float numbers[2][4];
 };
 
-/* One tile whose columns and terms lie at `from`. mine: terms of the rows. */
-template <class S>
-static __device__ __forceinline__ void sum_tile(const unsigned char *from, attention_block<S> &block,
-                                                const uint32_t (&mine)[S::CHUNKS][2],
-                                                struct side_sums<S> &sums) {
+/* A thread's parts of A operands of two steps: tensor cores multiply one, the next is made. */
+struct side_cells {
+  uint32_t positive[2][4], negative[2][4];
+};
+
+/* One tile whose columns and terms lie at `from`; some of its products are still under way at the end.
+ * mine: terms of the rows. release(): is called when those of the tile before are complete. */
+template <class S, class RELEASE>
+static __device__ __forceinline__ void
+sum_tile(const unsigned char *from, attention_block<S> &block, const uint32_t (&mine)[S::CHUNKS][2],
+         struct side_cells &cells, struct side_sums<S> &sums, const RELEASE &release) {
   typedef tile_terms<S::FORWARD> T;
-  const uint32_t boxes = narrow_address(shared_address(from));
+  /* Alike in the warp, and known to be: products want it in registers of the warp. */
+  const uint32_t boxes = __shfl_sync(~0u, narrow_address(shared_address(from)), 0);
   const uint32_t *terms = (const uint32_t *)(from + S::TERMS_AT);
   const uint32_t word = ((const uint32_t *)(from + S::BITS))[threadIdx.x];
   struct step_terms of = read_step(terms, T::NEGATIVES, 0);
-  uint32_t a[2][4] = {}, b[2][4] = {};
   block.seen[threadIdx.x] |= word;
 #pragma unroll
   for (int k = 0; k < S::STEPS; k++) {
@@ -108,10 +115,11 @@ static __device__ __forceinline__ void sum_tile(const unsigned char *from, atten
     for (int i = 0; i < 4; i++) arcs[i] = mask_of_arcs(word, 4 * k + i);
 #pragma unroll
     for (int c = 0; c < S::CHUNKS; c++) {
-      const int turn = (k * S::CHUNKS + c) % 2, next = k * S::CHUNKS + c + 1;
-      weigh_step(of, mine[c], arcs, a[turn], b[turn]);
-      pin(a[turn]);
-      pin(b[turn]);
+      const int step = k * S::CHUNKS + c, next = step + 1;
+      uint32_t(&a)[4] = cells.positive[step % 2], (&b)[4] = cells.negative[step % 2];
+      weigh_step(of, mine[c], arcs, a, b);
+      pin(a);
+      pin(b);
       if (next < S::STEPS * S::CHUNKS)
         of = read_step(terms + next % S::CHUNKS * S::WORDS, T::NEGATIVES, next / S::CHUNKS);
       open_products();
@@ -120,17 +128,23 @@ static __device__ __forceinline__ void sum_tile(const unsigned char *from, atten
           boxes + (S::FORWARD ? S::ONES + c * NUMBERS_BYTES
                               : S::TERMS_AT + c * S::TERM_BYTES + T::DELTAS * 4 + k * NUMBERS_BYTES) /
                       16);
-      multiply(sums.positive[c], a[turn], x);
-      multiply(sums.negative[c], b[turn], x);
-      multiply(sums.numbers[0], a[turn], numbers);
-      multiply(sums.numbers[1], b[turn], numbers);
+      multiply(sums.positive[c], a, x);
+      multiply(sums.negative[c], b, x);
+      multiply(sums.numbers[0], a, numbers);
+      multiply(sums.numbers[1], b, numbers);
       close_products();
       wait_for_products<1>();
-      pin(a[1 - turn]);
-      pin(b[1 - turn]);
+      pin(cells.positive[next % 2]);
+      pin(cells.negative[next % 2]);
+      if (step == 0) release();
     }
   }
-  wait_for_products<0>();
+}
+
+template <class S>
+static __device__ __forceinline__ void pin_sums(struct side_cells &cells, struct side_sums<S> &sums) {
+#pragma unroll
+  for (int i = 0; i < 2; i++) pin(cells.positive[i]), pin(cells.negative[i]);
 #pragma unroll
   for (int c = 0; c < S::CHUNKS; c++) pin(sums.positive[c]), pin(sums.negative[c]);
   pin(sums.numbers[0]);
@@ -232,7 +246,7 @@ static __device__ __forceinline__ void open_block(const struct attention_product
   block.seen[threadIdx.x] = 0;
   if (threadIdx.x == 0) {
     open_ring<S>(block.ring);
-    block.feeder = feeder_of(op.segment, w, w.end - w.first);
+    block.in_line = op.each == S::N && op.heads % S::CHUNKS == 0;
   }
   if (threadIdx.x < S::CHUNKS) {
     const int32_t block_col = (int32_t)blockIdx.y * S::COLUMNS, col = block_col + (int)threadIdx.x * S::N;
@@ -263,23 +277,33 @@ static __device__ __forceinline__ void attend_window(const CUtensorMap &map,
   extern __shared__ __align__(1024) unsigned char stages[];
   __shared__ attention_block<S> block;
   open_block<S>(op, stages, block);
-  int left = __shfl_sync(~0u, block.feeder.tiles, 0); /* alike in the warp, and known to be */
   const int r = row_of_thread();
   struct side_sums<S> sums = {};
-  uint32_t mine[S::CHUNKS][2], parity = 0;
+  struct side_cells cells = {};
+  uint32_t mine[S::CHUNKS][2];
 #pragma unroll
   for (int c = 0; c < S::CHUNKS; c++)
     mine[c][0] = block.row[c][r].term, mine[c][1] = block.row[c][r + 8].term;
-  int slot = 0;
+  const struct fetched_piece piece = fetched_piece_of(op.piece[blockIdx.x]);
+  int32_t segment = __ldg(op.segment + piece.first);
 #pragma unroll 1
-  for (; left > 0; left--) {
-    if (threadIdx.x == 0) fetch_until<S>(op, &map, stages, block, left);
-    __syncwarp();
-    barrier_wait(&block.ring.full[slot], parity);
-    sum_tile<S>(stages + slot * S::STAGE_BYTES, block, mine, sums);
-    if (threadIdx.x % 32 == 0) barrier_arrive(&block.ring.empty[slot]);
-    if (++slot == S::STAGES) slot = 0, parity ^= 1;
+  for (int t = 0; t < S::AHEAD; t++) fetch<S>(op, &map, stages, block, piece, t, segment);
+  pin_sums<S>(cells, sums);
+#pragma unroll 1
+  for (int t = 0; t < piece.tiles; t++) {
+    const int slot = t % S::STAGES;
+    fetch<S>(op, &map, stages, block, piece, t + S::AHEAD, segment);
+    barrier_wait(&block.ring.full[slot], (uint32_t)(t / S::STAGES) & 1);
+    sum_tile<S>(stages + slot * S::STAGE_BYTES, block, mine, cells, sums, [&] {
+      if (t > 0 && threadIdx.x % 32 == 0) barrier_arrive(&block.ring.empty[(t - 1) % S::STAGES]);
+    });
+    if constexpr (!S::CARRIES) {
+      wait_for_products<0>();
+      pin_sums<S>(cells, sums);
+    }
   }
+  wait_for_products<0>();
+  pin_sums<S>(cells, sums);
   uint32_t seen = block.seen[threadIdx.x];
   seen |= __shfl_xor_sync(~0u, seen, 1);
   seen |= __shfl_xor_sync(~0u, seen, 2);

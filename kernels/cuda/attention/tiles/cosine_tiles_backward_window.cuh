@@ -67,16 +67,17 @@ template <class S> static __device__ __forceinline__ void pin_cells(struct chunk
 }
 
 template <class S>
-static __device__ __forceinline__ void fetch_until(const struct cosine_product &op,
-                                                   const struct cosine_maps &maps, unsigned char *stages,
-                                                   cosine_backward_block<S> &block, int left) {
-  const auto copy = [&](unsigned char *to, uint64_t *full, int segment) {
-    copy_box(to, &maps.x, full, 0, segment * TILE_COLS);
-    copy_box(to + S::INVERSE, &maps.inverse, full, 0, segment * TILE_COLS);
-    if (S::OUT) copy_box(to + S::DZ, &maps.dz, full, 0, segment * TILE_COLS);
-    if (S::OUT) copy_box(to + S::REALS, &maps.reals, full, 0, segment * TILE_COLS);
-  };
-  fetch_ahead<S>(op, stages, block.ring, block.feeder, left, copy);
+static __device__ __forceinline__ void fetch(const struct cosine_product &op, const struct cosine_maps &maps,
+                                             unsigned char *stages, cosine_backward_block<S> &block,
+                                             const struct fetched_piece &piece, int t, int32_t &segment) {
+  fetch_tile<S>(op, stages, block.ring, piece, t, segment,
+                [&](int i, unsigned char *to, uint64_t *full, int32_t segment) {
+                  const int row = segment * TILE_COLS;
+                  if (i == 0) copy_box(to, &maps.x, full, 0, row);
+                  if (i == 1) copy_box(to + S::INVERSE, &maps.inverse, full, 0, row);
+                  if (i == 2) copy_box(to + S::DZ, &maps.dz, full, 0, row);
+                  if (i == 3) copy_box(to + S::REALS, &maps.reals, full, 0, row);
+                });
 }
 
 /* Of 16 columns of x, from 16 K on. */
@@ -184,36 +185,34 @@ weigh_step(const struct backward_rows<S> &rows, const unsigned char *stage, uint
   }
 }
 
-/* Sums tiles, of which the first `left` of the block's; complete when all products are. */
+/* Sums the block's tiles; complete when all products are. */
 template <class S>
 static __device__ __forceinline__ void
 sum_tiles(const struct cosine_product &op, const struct cosine_maps &maps, unsigned char *stages,
-          cosine_backward_block<S> &block, int left, const struct backward_rows<S> &rows,
-          struct backward_sums<S> &sums) {
+          cosine_backward_block<S> &block, const struct fetched_piece &piece,
+          const struct backward_rows<S> &rows, struct backward_sums<S> &sums) {
   struct chunk_products<S> products[S::BUFFERS] = {};
   struct chunk_cells<S> cells[2] = {};
-  uint32_t parity = 0;
-  int slot = 0, before = -1;
-  if (threadIdx.x == 0) fetch_until<S>(op, maps, stages, block, left);
-  __syncwarp();
+  int32_t segment = __ldg(op.segment + piece.first);
+#pragma unroll 1
+  for (int t = 0; t < S::AHEAD; t++) fetch<S>(op, maps, stages, block, piece, t, segment);
   barrier_wait(&block.ring.full[0], 0);
   ask_products<S>(rows, stages, 0, products[0]);
   wait_for_products<0>();
   pin_products<S>(products[0]);
 #pragma unroll 1
-  for (; left > 0; left--) {
-    const unsigned char *stage = stages + slot * S::STAGE_BYTES, *next = stage; /* behind the last: any */
+  for (int t = 0; t < piece.tiles; t++) {
+    const unsigned char *stage = stages + t % S::STAGES * S::STAGE_BYTES;
+    const unsigned char *next = stage; /* behind the last: any */
     const uint32_t word = ((const uint32_t *)(stage + S::BITS))[threadIdx.x];
-    const int current = slot;
-    if (threadIdx.x == 0) fetch_until<S>(op, maps, stages, block, left);
-    __syncwarp();
-    if (++slot == S::STAGES) slot = 0, parity ^= 1;
+    fetch<S>(op, maps, stages, block, piece, t + S::AHEAD, segment);
 #pragma unroll
     for (int c = 0; c < S::CHUNKS; c++) {
       const bool last = c + 1 == S::CHUNKS;
       struct chunk_products<S> &mine = products[c % S::BUFFERS], &other = products[(c + 1) % S::BUFFERS];
-      if (last && left > 1) {
-        barrier_wait(&block.ring.full[slot], parity);
+      if (last && t + 1 < piece.tiles) {
+        const int slot = (t + 1) % S::STAGES;
+        barrier_wait(&block.ring.full[slot], (uint32_t)((t + 1) / S::STAGES) & 1);
         next = stages + slot * S::STAGE_BYTES;
       }
       if (S::BUFFERS > 1) ask_products<S>(rows, last ? next : stage, last ? 0 : c + 1, other);
@@ -227,9 +226,8 @@ sum_tiles(const struct cosine_product &op, const struct cosine_maps &maps, unsig
       wait_for_products<1>(); /* for all but these sums */
       pin_products<S>(other);
       pin_cells<S>(cells[(c + 1) % 2]);
-      if (c == 0 && before >= 0 && threadIdx.x % 32 == 0) barrier_arrive(&block.ring.empty[before]);
+      if (c == 0 && t > 0 && threadIdx.x % 32 == 0) barrier_arrive(&block.ring.empty[(t - 1) % S::STAGES]);
     }
-    before = current;
   }
   wait_for_products<0>();
   pin(sums.dn);
@@ -270,10 +268,7 @@ static __device__ __forceinline__ void
 open_block(const struct cosine_product &op, const struct window_piece &w, const char *const (&mine)[2],
            cosine_backward_block<S> &block, struct backward_rows<S> &rows, struct backward_sums<S> &sums) {
   const float beta = scaled(__ldg(op.beta));
-  if (threadIdx.x == 0) {
-    open_ring<S>(block.ring);
-    block.feeder = feeder_of(op.segment, w, w.end - w.first);
-  }
+  if (threadIdx.x == 0) open_ring<S>(block.ring);
   load_rows<S::N>(mine[0], mine[1], op.width, rows.x);
   if constexpr (S::IN)
     load_rows<S::N>(mine[0] ? mine[0] + op.dz : NULL, mine[1] ? mine[1] + op.dz : NULL, op.width, rows.dz);
@@ -302,7 +297,7 @@ static __device__ __forceinline__ void sum_window(const struct cosine_maps &maps
   struct backward_sums<S> sums;
   bool again[2];
   open_block<S>(op, w, mine, block, rows, sums);
-  sum_tiles<S>(op, maps, stages, block, __shfl_sync(~0u, w.end - w.first, 0), rows, sums);
+  sum_tiles<S>(op, maps, stages, block, fetched_piece_of(w), rows, sums);
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     again[i] = write_row<S>(op, w.place, r + 8 * i, i, real_of(mine[i], op.inverse), sums);

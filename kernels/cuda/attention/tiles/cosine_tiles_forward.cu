@@ -10,7 +10,7 @@
 template <int N_> struct cosine_tile {
   static constexpr int N = N_, STEPS = TILE_COLS / TERMS;
   static constexpr int STAGES = 6, AHEAD = 3; /* AHEAD: tiles that are fetched before their turn */
-  static constexpr int BLOCKS = 2;
+  static constexpr int BLOCKS = 2, COPIES = 3;
   static constexpr uint32_t BOX_BYTES = TILE_COLS * N * 2;
   /* Of a stage: the box, then reals, then the tile's bits. */
   static constexpr uint32_t REALS = BOX_BYTES, BITS = REALS + REALS_BYTES, FILL_BYTES = BITS + TILE_WORDS * 4;
@@ -23,7 +23,6 @@ template <int N_> struct cosine_tile {
 
 template <class S> struct cosine_block {
   ring<S> ring;
-  struct feeder feeder;  /* of one thread, whose registers all others would keep free, too */
   bool again[TILE_ROWS]; /* rows that are summed again */
 };
 
@@ -35,14 +34,14 @@ template <class S> struct cosine_sums {
 };
 
 template <class S>
-static __device__ __forceinline__ void fetch_until(const struct cosine_product &op, const CUtensorMap *x,
-                                                   const CUtensorMap *inverses, unsigned char *stages,
-                                                   cosine_block<S> &block, int left) {
-  const auto copy = [&](unsigned char *to, uint64_t *full, int segment) {
-    copy_box(to, x, full, 0, segment * TILE_COLS);
-    copy_box(to + S::REALS, inverses, full, 0, segment * TILE_COLS);
-  };
-  fetch_ahead<S>(op, stages, block.ring, block.feeder, left, copy);
+static __device__ __forceinline__ void fetch(const struct cosine_product &op, const CUtensorMap *x,
+                                             const CUtensorMap *inverses, unsigned char *stages,
+                                             cosine_block<S> &block, const struct fetched_piece &piece, int t,
+                                             int32_t &segment) {
+  fetch_tile<S>(op, stages, block.ring, piece, t, segment,
+                [&](int i, unsigned char *to, uint64_t *full, int32_t segment) {
+                  copy_box(i ? to + S::REALS : to, i ? inverses : x, full, 0, segment * TILE_COLS);
+                });
 }
 
 /* This thread's cells of a step: the weights of arcs, from products of rows and columns. */
@@ -69,18 +68,20 @@ static __device__ __forceinline__ void weigh_step(const float (&product)[32], in
 template <class S>
 static __device__ __forceinline__ void sum_tiles(const struct cosine_product &op, const CUtensorMap *x,
                                                  const CUtensorMap *inverses, unsigned char *stages,
-                                                 cosine_block<S> &block, struct cosine_sums<S> &g) {
+                                                 cosine_block<S> &block, const struct fetched_piece &piece,
+                                                 struct cosine_sums<S> &g) {
   float product[32] = {};
   uint32_t cells[S::STEPS][4] = {};
-  uint32_t parity = 0;
-  int slot = 0, before = 0;
+  int32_t segment = __ldg(op.segment + piece.first);
 #pragma unroll 1
-  for (int left = __shfl_sync(~0u, block.feeder.tiles, 0), first = 1; left > 0; left--, first = 0) {
+  for (int t = 0; t < S::AHEAD; t++) fetch<S>(op, x, inverses, stages, block, piece, t, segment);
+#pragma unroll 1
+  for (int t = 0; t < piece.tiles; t++) {
+    const int slot = t % S::STAGES;
     const unsigned char *stage = stages + slot * S::STAGE_BYTES;
     const uint32_t box = shared_address(stage);
-    if (threadIdx.x == 0) fetch_until<S>(op, x, inverses, stages, block, left);
-    __syncwarp();
-    barrier_wait(&block.ring.full[slot], parity);
+    fetch<S>(op, x, inverses, stages, block, piece, t + S::AHEAD, segment);
+    barrier_wait(&block.ring.full[slot], (uint32_t)(t / S::STAGES) & 1);
     pin(product);
     open_products();
     multiply_box<S::N>(product, g.rows, box);
@@ -91,7 +92,7 @@ static __device__ __forceinline__ void sum_tiles(const struct cosine_product &op
     pin(g.y);
 #pragma unroll
     for (int k = 0; k < S::STEPS; k++) pin(cells[k]);
-    if (!first && threadIdx.x % 32 == 0) barrier_arrive(&block.ring.empty[before]);
+    if (t > 0 && threadIdx.x % 32 == 0) barrier_arrive(&block.ring.empty[(t - 1) % S::STAGES]);
 #pragma unroll
     for (int k = 0; k < S::STEPS; k++) {
       weigh_step<S>(product, k, stage, word, g, cells[k]);
@@ -100,8 +101,6 @@ static __device__ __forceinline__ void sum_tiles(const struct cosine_product &op
       multiply_step<S::N>(g.y, cells[k], k, box);
       close_products();
     }
-    before = slot;
-    if (++slot == S::STAGES) slot = 0, parity ^= 1;
   }
   wait_for_products<0>();
   pin(g.y);
@@ -149,10 +148,7 @@ static __device__ __forceinline__ void open_block(const struct cosine_product &o
   const int32_t window = w.window;
   const int r = row_of_thread();
   const char *mine[2] = {message_of_row(op, window, r), message_of_row(op, window, r + 8)};
-  if (threadIdx.x == 0) {
-    open_ring<S>(block.ring);
-    block.feeder = feeder_of(op.segment, w, w.end - w.first);
-  }
+  if (threadIdx.x == 0) open_ring<S>(block.ring);
   load_rows<S::N>(mine[0], mine[1], op.width, g.rows);
 #pragma unroll
   for (int i = 0; i < 2; i++) g.factor[i] = beta * real_of(mine[i], op.inverse) * LOG2_E, g.total[i] = 0;
@@ -174,7 +170,7 @@ static __device__ __forceinline__ void attend_window(const CUtensorMap *x, const
   bool again[2] = {true, true};
   open_block<S>(op, w, beta, block, g);
   if (fabsf(beta) <= MOST_BETA) { /* of all threads alike */
-    sum_tiles<S>(op, x, inverses, stages, block, g);
+    sum_tiles<S>(op, x, inverses, stages, block, fetched_piece_of(w), g);
 #pragma unroll
     for (int i = 0; i < 2; i++) again[i] = write_row<S>(op, w.place, r + 8 * i, i, fabsf(beta), g);
   }

@@ -110,23 +110,40 @@ static __device__ __forceinline__ float *sums_of_row(const struct tile_arcs &op,
   return op.sums + ((int64_t)place * TILE_ROWS + r) * op.stride;
 }
 
-/* Starts copies up to S::AHEAD tiles ahead, of which `left` are to be summed, waiting for stages to become
- * empty: of a tile's bits, and by copy(stage, barrier, its segment) of what else a stage has. */
+/* A piece of tiles that warps fetch: alike in a warp, and known to be, so that registers of the warp hold it.
+ */
+struct fetched_piece {
+  int32_t first, tiles;
+  int warp; /* of the block */
+};
+
+static __device__ __forceinline__ struct fetched_piece fetched_piece_of(const struct window_piece &w) {
+  return {__shfl_sync(~0u, w.first, 0), __shfl_sync(~0u, w.end - w.first, 0),
+          __shfl_sync(~0u, (int)threadIdx.x / 32, 0)};
+}
+
+/* Starts the copies of tile t of a piece, if there is one, once its stage is empty. Warps share them out, for
+ * where one thread starts all, the others wait for its warp at each product: copy(i, stage, barrier, segment)
+ * starts number i of those but the last, which brings the tile's bits. segment: the tile's; then that of the
+ * next one. */
 template <class S, class COPY>
-static __device__ __forceinline__ void fetch_ahead(const struct tile_arcs &op, unsigned char *stages,
-                                                   ring<S> &ring, struct feeder &f, int left,
-                                                   const COPY &copy) {
-  for (const int end = min(f.tiles - left + 1 + S::AHEAD, f.tiles); f.next < end;) {
-    unsigned char *to = stages + f.slot * S::STAGE_BYTES;
-    uint64_t *full = &ring.full[f.slot];
-    if (f.next >= S::STAGES) barrier_wait(&ring.empty[f.slot], f.parity);
-    barrier_expect(full, S::FILL_BYTES);
-    copy(to, full, f.row);
-    copy_line(to + S::BITS, op.bits + (int64_t)(f.segment - op.segment + f.next) * TILE_WORDS, TILE_WORDS * 4,
-              full);
-    if (++f.next < f.tiles) f.row = __ldg(f.segment + f.next);
-    if (++f.slot == S::STAGES) f.slot = 0, f.parity ^= 1;
+static __device__ __forceinline__ void fetch_tile(const struct tile_arcs &op, unsigned char *stages,
+                                                  ring<S> &ring, const struct fetched_piece &piece, int t,
+                                                  int32_t &segment, const COPY &copy) {
+  static_assert(S::COPIES <= BLOCK / 32, "a warp starts one copy");
+  if (t < piece.tiles && piece.warp < S::COPIES && threadIdx.x % 32 == 0) {
+    const int slot = t % S::STAGES, turn = t / S::STAGES;
+    unsigned char *to = stages + slot * S::STAGE_BYTES;
+    uint64_t *full = &ring.full[slot];
+    if (turn > 0) barrier_wait(&ring.empty[slot], (uint32_t)(turn - 1) & 1);
+    if (piece.warp == 0) barrier_expect(full, S::FILL_BYTES);
+    if (piece.warp < S::COPIES - 1)
+      copy(piece.warp, to, full, segment);
+    else
+      copy_line(to + S::BITS, op.bits + (int64_t)(piece.first + t) * TILE_WORDS, TILE_WORDS * 4, full);
   }
+  if (t + 1 < piece.tiles) segment = __ldg(op.segment + piece.first + t + 1);
+  __syncwarp();
 }
 
 /* Calls arc(segment, column of it) for the arcs of row r, in order. */
