@@ -11,10 +11,10 @@ static const double LEAST_SUMS = 64;
 
 /* Fitted, as `gnnbench calibrate` does it, to products of 53 made graphs and eight real ones of .01 to 131 M
  * arcs by each tier at 32 to 512 columns: of 613 products by their fastest tier they repeat 595 within 25%.
- * Tiles and weights: an H200's / .88. Attention's, on an H200: scores and a weight repeat ten epochs of GAT
- * on a dense graph, gathered and in tiles, within 14%, but for one head, where they take a quarter less, and
- * choose tiles from about as many arcs on as pay; a weight of a cosine: what rows of 64 columns took beyond
- * their products. */
+ * Tiles and weights: an H200's / .88. Attention's, on an H200: a weight is what five epochs of GAT on a
+ * dense graph gain by tiles; with it and scores these are foretold within 17%, but for one head, where they
+ * take a quarter less. A weight of a cosine: with it ten epochs of AGNN on dense graphs, gathered and in
+ * tiles, are foretold within 11%. */
 const struct cost_model cost_model_h100 = {
     .name = "NVIDIA H100 80GB HBM3",
     .memory_bytes = 85.0e9,
@@ -31,7 +31,7 @@ const struct cost_model cost_model_h100 = {
     .plane_byte = .642,
     .result = {.row = 10, .byte_cached = .328, .byte = .68, .merge_byte = .781},
     .start = {.launch = 3.38e6, .kernel = 2.08e6, .pieces = 3.49e6, .entry = 2.06e4, .block = 3.18e5},
-    .pass = {8e6, .33, .0018, .0035, .0062, 1.06, 1.7, .23, .45},
+    .pass = {8e6, .33, .0018, .0035, .0062, 1.06, 1.7, .17, .34},
     .exchange = {16e6, 3.3, 5e6, 14, .2},
 };
 
@@ -55,7 +55,7 @@ const struct cost_model cost_model_h200 = {
     .plane_byte = .565,
     .result = {.row = 8.82, .byte_cached = .288, .byte = .51, .merge_byte = .687},
     .start = {.launch = 3.21e6, .kernel = 1.97e6, .pieces = 3.32e6, .entry = 1.96e4, .block = 3.02e5},
-    .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.7, .2, .4},
+    .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.7, .15, .3},
     .exchange = {16e6, 3.3, 5e6, 14, .2},
 };
 

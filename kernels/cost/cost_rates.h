@@ -38,6 +38,7 @@ struct cost_pass {
   double start, byte, flop_bf16, flop_tf32, flop_fp32;
   double ends, scores;
   double weight, cosine;
+  int has_cosines; /* arcs do: cost_cosines */
 };
 
 /* The exchange of rows between GPUs of a host: before the first byte; a byte that a GPU sends, or receives,

@@ -5,6 +5,9 @@
 /* What condensed windows have to save of the gather's time, and beyond what tiles save. */
 static const double WINDOW_MARGIN = .08, BEYOND_TILES = .1;
 
+/* Times what a window's sums take, where arcs have cosines. */
+static const double COSINE_WINDOW = 4;
+
 /* Blocks that a warp takes at most (kernels/cuda/layout/condensed.h). */
 static const double PIECE = 128;
 
@@ -36,6 +39,9 @@ struct window_rule cost_vectors_rule(const struct cost_case *c, int64_t cols, co
   rule.window *= share;
   rule.chain *= share;
   rule.vectors = threshold;
+  if (!c->model->pass.has_cosines) return rule;
+  rule.arc = rule.all > 0 ? (choice->near_seconds + choice->far_seconds) * 1e12 / rule.all : 0;
+  rule.window *= COSINE_WINDOW;
   return rule;
 }
 

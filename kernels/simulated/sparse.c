@@ -43,8 +43,8 @@ static int attend_tiles_by_terms(struct kernels *k, const struct layout *layout,
   return attend_tiles(k, layout, &of, width, beside);
 }
 
-static int attend_tiles_by_cosines(struct kernels *k, const struct layout *layout, enum cosine_pass pass,
-                                   double width, double beside) {
+static int attend_by_cosines(struct kernels *k, const struct layout *layout, enum cosine_pass pass,
+                             double width, double beside) {
   const struct cost_model of = cost_cosines(cost_model_of(k->device->name), pass);
   return attend_tiles(k, layout, &of, width, beside);
 }
@@ -147,14 +147,12 @@ static int dynamic_backward(struct kernels *k, const struct dynamic_backward *op
 
 static int cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   const double beside = bytes_of(op->rows), width = (double)op->y.cols;
-  if (op->a->tiles > 0) return attend_tiles_by_cosines(k, op->a, COSINE_FORWARD, width, beside);
-  return attend(k, op->a, (double)op->message.cols, beside);
+  return attend_by_cosines(k, op->a, COSINE_FORWARD, width, beside);
 }
 
 static int cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   const double beside = bytes_of(op->rows) + bytes_of(op->dn), width = (double)op->dn.cols;
-  if (op->a->tiles > 0) return attend_tiles_by_cosines(k, op->a, COSINE_BACKWARD, width, beside);
-  return attend(k, op->a, (double)op->message.cols, beside);
+  return attend_by_cosines(k, op->a, COSINE_BACKWARD, width, beside);
 }
 
 SIMULATED_PASS(attention_rows, attention_rows)

@@ -1,21 +1,8 @@
 /* The cost model: which arcs become tiles, and that its predictions follow its constants. */
-#include "kernels/cost/cost_attention.h"
 #include "kernels/cost/cost_csr.h"
 #include "kernels/cost/cost_windows.h"
 
-#include "tests/check.h"
-
-static struct cost_case on_h200(enum precision precision, int64_t width) {
-  return (struct cost_case){&cost_model_h200, precision, width, 0, {0, 0}};
-}
-
-/* `cells` cells of that many arcs each in a pattern of rows x rows, evenly over all windows. */
-static struct density uniform(int64_t rows, int64_t cells, int64_t arcs) {
-  struct density density = {.rows = rows, .cols = rows};
-  for (int64_t i = 0; i < cells; i++) density_count(&density, arcs);
-  for (int64_t i = 0; i < rows / TILE_ROWS; i++) density_count_window(&density, arcs);
-  return density;
-}
+#include "tests/kernels/cost/cost_cases.h"
 
 TEST(bins_keep_cells_and_arcs) {
   struct density density = {0}, twice = {0};
@@ -337,35 +324,4 @@ TEST(the_explanation_names_the_shares) {
   assert_non_null(strstr(text, "ms at width 128 in bf16 on NVIDIA H200: 80.0% of the arcs in 20000 tiles"));
   assert_non_null(strstr(text, "afar"));
   assert_true(strlen(cost_explain(&c, &density, cut, sizeof cut)) < sizeof cut);
-}
-
-/* Weights of attention are made for each head: the more there are, the fuller a tile has to be. */
-TEST(tiles_of_attention_are_fuller_than_those_of_products) {
-  struct cost_case product = on_h200(PRECISION_BF16, 256), attention = product;
-  int64_t before = cost_tile_least(&product, 200000);
-  for (int64_t heads = 4; heads <= 16; heads *= 2) {
-    const struct cost_model model = cost_attention(&cost_model_h200, heads);
-    attention.model = &model;
-    const int64_t least = cost_tile_least(&attention, 200000);
-    assert_true(least > before && least < TILE_CELLS);
-    before = least;
-  }
-  for (enum cosine_pass pass = COSINE_FORWARD; pass <= COSINE_MEAN; pass++) {
-    const struct cost_model model = cost_cosines(&cost_model_h200, pass);
-    attention = on_h200(PRECISION_BF16, 64);
-    attention.model = &model;
-    const int64_t least = cost_tile_least(&attention, 200000);
-    product.width = 64;
-    assert_true(least > cost_tile_least(&product, 200000) && least < TILE_CELLS);
-    attention.precision = PRECISION_FP32;
-    assert_int_equal(cost_tile_least(&attention, 200000), TILE_CELLS + 1);
-  }
-  const struct cost_model model = cost_attention(&cost_model_h200, 8),
-                          cpu = cost_attention(&cost_model_cpu, 8);
-  attention = on_h200(PRECISION_FP32, 256);
-  attention.model = &model;
-  assert_int_equal(cost_tile_least(&attention, 200000), TILE_CELLS + 1);
-  attention = on_h200(PRECISION_BF16, 256);
-  attention.model = &cpu;
-  assert_int_equal(cost_tile_least(&attention, 200000), TILE_CELLS + 1);
 }
