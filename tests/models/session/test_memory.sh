@@ -42,15 +42,14 @@ awk 'BEGIN {
 }'
 works gnndata import tud rings rings.h5 --split random:0.6,0.2
 for ranks in 1 2; do
-  for readout in sum max; do
-    must_run $ranks run.toml --set dataset.path=rings.h5 --set model.type=gin --set model.readout=$readout \
-      --set model.readout_layers=all --set model.layers=3
-    compare "$ranks ranks, readouts of all layers, $readout"
-  done
+  readout=$([ $ranks = 1 ] && echo sum || echo max)
+  must_run $ranks run.toml --set dataset.path=rings.h5 --set model.type=gin --set model.readout=$readout \
+    --set model.readout_layers=all --set model.layers=3
+  compare "$ranks ranks, readouts of all layers, $readout"
 done
 
 # A dataset that is made where it is read takes what one from a file does.
-for ranks in 1 2 4; do
+for ranks in 1 4; do
   must_run $ranks run.toml --set 'dataset.path="synth:nodes=200000,degree=20,features=64,classes=8"'
   compare "$ranks ranks, made in place"
 done

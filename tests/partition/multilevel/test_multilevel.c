@@ -174,7 +174,7 @@ TEST(parts_are_as_good_as_those_of_metis_alone) {
 
 /* Loops count for nothing: a tenth of the nodes has one. */
 TEST(parts_by_scotch_find_what_was_planted) {
-  struct csr plain = planted(40000, 8, 90, 0), m = {0};
+  struct csr plain = planted(16000, 8, 90, 0), m = {0};
   if (scotch_takes(plain.nnz) != OK) {
     printf("%s\n", error_message());
     error_clear();

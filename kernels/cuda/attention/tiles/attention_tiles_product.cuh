@@ -24,7 +24,7 @@ constexpr uint32_t NUMBERS_BYTES = TERMS * SLOTS * 4;
 template <bool FORWARD_, int N_> struct attention_tile {
   static constexpr bool FORWARD = FORWARD_;
   static constexpr int N = N_, COLUMNS = 64, CHUNKS = COLUMNS / N, STEPS = TILE_COLS / TERMS;
-  static constexpr int COPIES = CHUNKS + 2;
+  static constexpr int COPIES = CHUNKS + 2; /* of a stage: boxes, terms, bits */
   /* Products may be under way from one tile to the next; of 64 columns ptxas would let none be then. */
   static constexpr bool CARRIES = N < 64;
   static constexpr int STAGES = 4, AHEAD = 2,

@@ -14,7 +14,7 @@ template <int ARCS_, int N_, int CELLS_, int BUFFERS_, int BLOCKS_> struct cosin
   static constexpr int N = N_, CELLS = CELLS_, BUFFERS = BUFFERS_, BLOCKS = BLOCKS_;
   static constexpr int CHUNKS = TILE_COLS / CELLS, STEPS = CELLS / TERMS; /* of a tile, of a chunk */
   static constexpr int STAGES = 4, AHEAD = 2; /* AHEAD: tiles that are fetched before their turn */
-  static constexpr int COPIES = OUT ? 5 : 3;
+  static constexpr int COPIES = OUT ? 5 : 3;  /* of a stage */
   static constexpr uint32_t BOX_BYTES = TILE_COLS * N * 2;
   /* Of a stage: boxes of x and dz, 1 / |x|, log_sum and delta, the tile's bits. */
   static constexpr uint32_t DZ = BOX_BYTES, INVERSE = (OUT ? 2 : 1) * BOX_BYTES,

@@ -9,8 +9,8 @@
 
 template <int N_> struct cosine_tile {
   static constexpr int N = N_, STEPS = TILE_COLS / TERMS;
-  static constexpr int STAGES = 6, AHEAD = 3; /* AHEAD: tiles that are fetched before their turn */
-  static constexpr int BLOCKS = 2, COPIES = 3;
+  static constexpr int STAGES = 6, AHEAD = 3;  /* AHEAD: tiles that are fetched before their turn */
+  static constexpr int BLOCKS = 2, COPIES = 3; /* COPIES: of a stage */
   static constexpr uint32_t BOX_BYTES = TILE_COLS * N * 2;
   /* Of a stage: the box, then reals, then the tile's bits. */
   static constexpr uint32_t REALS = BOX_BYTES, BITS = REALS + REALS_BYTES, FILL_BYTES = BITS + TILE_WORDS * 4;
