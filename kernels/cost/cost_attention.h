@@ -12,9 +12,7 @@ enum { ATTENTION_COLUMNS = 64 /* that one weight of a cell serves at most */ };
 struct cost_model cost_attention(const struct cost_model *model, int64_t heads);
 
 /* By cosines. An arc brings one row forward and two backward. A cell takes a weight for each of them, and two
- * products forward, of the score and of the sum, and five backward. So do cells of column vectors, which are
- * for rows of so many columns at most. */
-enum { COSINE_COLUMNS = 64 };
+ * products forward, of the score and of the sum, and five backward. So do cells of column vectors. */
 enum cosine_pass { COSINE_FORWARD, COSINE_BACKWARD, COSINE_MEAN };
 struct cost_model cost_cosines(const struct cost_model *model, enum cosine_pass pass);
 

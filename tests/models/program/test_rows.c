@@ -130,9 +130,9 @@ static const char *const models[] = {
 enum { MODELS = sizeof models / sizeof models[0] };
 
 #ifdef __SANITIZE_ADDRESS__ /* takes ten times as long */
-enum { RANDOM_GRAPHS = 40, SHARES_EACH = 1 };
+enum { SANITIZED = 1, RANDOM_GRAPHS = 40, SHARES_EACH = 1 };
 #else
-enum { RANDOM_GRAPHS = 200, SHARES_EACH = 3 };
+enum { SANITIZED = 0, RANDOM_GRAPHS = 200, SHARES_EACH = 3 };
 #endif
 
 static const int shares[] = {1, 10, 60};
@@ -140,7 +140,7 @@ static const int shares[] = {1, 10, 60};
 /* GPUs of several ranks take a second to meet, and sanitizers their time: there each model has one kind of
  * graph. */
 static int takes_one_kind(void) {
-  return SHARES_EACH == 1 || (ranks_on_gpu() && job.comm.size > 1);
+  return SANITIZED || (ranks_on_gpu() && job.comm.size > 1);
 }
 
 /* Every share of the first kind of graph where there is one rank; else each kind has another one. */
