@@ -55,7 +55,7 @@ const struct cost_model cost_model_h200 = {
     .plane_byte = .565,
     .result = {.row = 8.82, .byte_cached = .288, .byte = .51, .merge_byte = .687},
     .start = {.launch = 3.21e6, .kernel = 1.97e6, .pieces = 3.32e6, .entry = 1.96e4, .block = 3.02e5},
-    .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.7, .15, .3},
+    .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.6, .15, .3},
     .exchange = {16e6, 3.3, 5e6, 14, .2},
 };
 

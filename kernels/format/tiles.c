@@ -7,15 +7,16 @@ struct counter {
   int32_t *entries; /* [segments] */
   int32_t *touched; /* [segments] */
   int64_t length;
+  int64_t apart; /* entries of the window behind the segments */
   struct density density;
 };
 
 struct split {
   const struct csr *m;
   int threads;
-  int64_t least, segments, windows;
-  struct density *density; /* what is wanted: this, */
-  struct tiles *tiles;     /* or these two */
+  int64_t least, segments, windows; /* segments where tiles may be */
+  struct density *density;          /* what is wanted: this, */
+  struct tiles *tiles;              /* or these two */
   struct csr *rest;
 };
 
@@ -23,8 +24,9 @@ static int64_t window_end(const struct split *split, int64_t w) {
   return smaller((w + 1) * TILE_ROWS, split->m->rows);
 }
 
+/* What is behind the segments has its own count, which stays 0: what is there is in no tile. */
 static int counter_init(const struct split *split, struct counter *counter) {
-  return memory_arrays("tile counts", ROOM(&counter->entries, split->segments),
+  return memory_arrays("tile counts", ROOM(&counter->entries, split->m->cols / TILE_COLS + 1),
                        ROOM(&counter->touched, split->segments));
 }
 
@@ -34,10 +36,13 @@ static void counter_free(struct counter *counter) {
 
 static void count_window(const struct split *split, int64_t w, struct counter *counter) {
   const struct csr *m = split->m;
-  counter->length = 0;
+  counter->length = counter->apart = 0;
   for (int64_t e = m->start[w * TILE_ROWS]; e < m->start[window_end(split, w)]; e++) {
     int32_t segment = m->col[e] / TILE_COLS;
-    if (counter->entries[segment]++ == 0) counter->touched[counter->length++] = segment;
+    if (segment >= split->segments)
+      counter->apart++;
+    else if (counter->entries[segment]++ == 0)
+      counter->touched[counter->length++] = segment;
   }
 }
 
@@ -53,6 +58,7 @@ static void weigh_window(const struct split *split, int64_t w, struct counter *c
     density_count(&counter->density, entries);
     if (entries > most) most = entries;
   }
+  for (int64_t i = 0; i < counter->apart; i++) density_count(&counter->density, 1);
   if (most > 0) density_count_window(&counter->density, most);
   clear_window(counter);
 }
@@ -161,7 +167,7 @@ static int for_windows(const struct split *split,
 
 static int allocate_rows(const struct split *split) {
   const struct csr *m = split->m;
-  *split->rest = (struct csr){.rows = m->rows, .cols = m->cols, .row = m->row};
+  *split->rest = (struct csr){.rows = m->rows, .cols = m->cols, .row = m->row, .near = m->near};
   return memory_arrays("windows of tiles", ROOM(&split->rest->start, m->rows + 1),
                        ROOM(&split->tiles->start, split->windows + 1));
 }
@@ -195,6 +201,7 @@ static int copy_all(const struct csr *m, struct tiles *tiles, struct csr *rest) 
   TRY(memory_arrays("tile windows", ROOM(&tiles->start, 1)));
   TRY(csr_init(rest, m->rows, m->cols, m->nnz, m->weight != NULL));
   rest->row = m->row;
+  rest->near = m->near;
   memcpy(rest->start, m->start, (size_t)(m->rows + 1) * sizeof *m->start);
   memcpy(rest->col, m->col, (size_t)m->nnz * sizeof *m->col);
   if (m->weight) memcpy(rest->weight, m->weight, (size_t)m->nnz * sizeof *m->weight);
@@ -202,13 +209,13 @@ static int copy_all(const struct csr *m, struct tiles *tiles, struct csr *rest) 
 }
 
 static void cut_windows(struct split *split) {
-  split->segments = (split->m->cols + TILE_COLS - 1) / TILE_COLS;
+  split->segments = tile_segments(split->m);
   split->windows = (split->m->rows + TILE_ROWS - 1) / TILE_ROWS;
 }
 
 int tiles_density(const struct csr *m, int threads, struct density *density) {
   struct split split = {.m = m, .threads = threads, .density = density};
-  *density = (struct density){.rows = m->rows, .cols = m->cols};
+  *density = (struct density){.rows = m->rows, .cols = tile_columns(m)};
   cut_windows(&split);
   return for_windows(&split, weigh_window);
 }

@@ -28,7 +28,19 @@ struct tiles {
   float *value;           /* [entries] */
 };
 
-/* How dense the cells of m are, on `threads` threads. Errors: FAILED when memory is short. */
+/* Segments of m whose columns are all of one matrix: only there are tiles. */
+static inline int64_t tile_segments(const struct csr *m) {
+  return m->near > 0 ? m->near / TILE_COLS : (m->cols + TILE_COLS - 1) / TILE_COLS;
+}
+
+/* Rows of the larger matrix: by these the cost model has what a gather takes. Two of them, read at once, were
+ * gathered as fast as one after the other (docs/decisions/runtime/077-late-rows.md). */
+static inline int64_t tile_columns(const struct csr *m) {
+  return m->near > 0 && m->near > m->cols - m->near ? m->near : m->cols - m->near;
+}
+
+/* How dense the cells of m are, on `threads` threads; entries where no tiles are count as cells of one.
+ * Errors: FAILED when memory is short. */
 int tiles_density(const struct csr *m, int threads, struct density *density);
 
 /* Cuts m into tiles and *rest (new arrays; compressed row i of m is compressed row i of both, rest.row is

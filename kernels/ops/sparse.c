@@ -44,6 +44,14 @@ static double columns_of(const struct spmm *op) {
   return (double)(op->end > 0 ? op->end - op->first : op->y.cols);
 }
 
+/* Non-zeros that this phase multiplies. */
+static double entries_of(const struct spmm *op) {
+  const int64_t ahead = op->a->tile_entries + op->a->window_entries;
+  return (double)(op->phase == SPMM_AHEAD  ? ahead
+                  : op->phase == SPMM_REST ? op->a->csr->nnz - ahead
+                                           : op->a->csr->nnz);
+}
+
 /* A gathered row passes for each non-zero. */
 static double spmm_bytes(const struct spmm *op) {
   const struct csr *a = op->a->csr;
@@ -54,7 +62,8 @@ static double spmm_bytes(const struct spmm *op) {
   double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
   if (op->below) self += bytes_kept(op->below);
   if (op->end > 0) self *= columns / (double)op->y.cols;
-  return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
+  const double arcs = entries_of(op) * (index + columns * (double)dtype_bytes(op->x.dtype));
+  return op->phase == SPMM_AHEAD ? arcs : arcs + rows * (8 + row) + self;
 }
 
 int op_spmm_takes_epilogue(const struct epilogue_backward *below) {
@@ -64,14 +73,30 @@ int op_spmm_takes_epilogue(const struct epilogue_backward *below) {
          !below->bias_grad && !below->shift_grad && !below->residual_grad.data && !below->chained_wgrad;
 }
 
+/* Rows of whole vectors of a GPU. */
+static int has_whole_rows(struct tensor t) {
+  return (uintptr_t)t.data % 16 == 0 && t.stride * dtype_bytes(t.dtype) % ROW_BYTES == 0;
+}
+
+static void check_columns(const struct kernels *k, const struct spmm *op) {
+  const struct csr *a = op->a->csr;
+  const int64_t near = a->near > 0 ? a->near : a->cols;
+  assert(is_matrix(k, op->x, near, op->y.cols));
+  assert(a->near > 0 || (!op->far.data && op->phase == SPMM_WHOLE));
+  if (a->near == 0) return;
+  assert(!op->a->plain && op->a->windows == 0 && op->end == 0 && !op->col_scale && has_whole_rows(op->x));
+  assert(op->phase == SPMM_AHEAD ||
+         (is_matrix(k, op->far, a->cols - near, op->y.cols) && has_whole_rows(op->far)));
+}
+
 int op_spmm(struct kernels *k, const struct spmm *op) {
   const struct csr *a = op->a->csr;
-  assert(is_matrix(k, op->x, a->cols, op->y.cols));
+  check_columns(k, op);
   assert(is_either_matrix(k, op->y, op->y.rows, op->y.cols));
   assert(op->y.dtype == k->real
              ? !op->sums.data
              : is_real(k, op->sums, op->y.rows, op->y.cols) || (!op->has_halo && !op->accumulate));
-  assert(a->row ? a->rows <= op->y.rows : a->rows == op->y.rows);
+  assert(a->rows <= op->y.rows);
   assert(!op->self_scale || is_matrix(k, op->self, op->y.rows, op->y.cols));
   assert(!op->added.data ||
          (is_matrix(k, op->added, op->y.rows, op->y.cols) && op->added.data != op->y.data));
@@ -80,7 +105,7 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
          (!op->epilogue && op_spmm_takes_epilogue(op->below) && op->below->dy.data == op->y.data));
   assert(op->end == 0 || (op->first < op->end && op->end <= op->y.cols && spmm_divides(k, op)));
   assert(op->first * dtype_bytes(op->x.dtype) % ROW_BYTES == 0);
-  double flops = 2 * (double)a->nnz * columns_of(op);
+  double flops = 2 * entries_of(op) * columns_of(op);
   return RUN_OP(k, "spmm", spmm_bytes(op), flops, k->ops->sparse->spmm(k, op));
 }
 

@@ -27,15 +27,22 @@ struct layout_plan {
                              * forced and by cosines, column vectors and the gather */
 };
 
+/* Which part of a product is computed: all of it, tensor cores' sums, which stay in the workspace until the
+ * same product's rest is queued, or this rest. */
+enum spmm_phase { SPMM_WHOLE, SPMM_AHEAD, SPMM_REST };
+
 /* Y = A X between scales:
  *   sum_v = (accumulate ? y_v : 0) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v
  *   y_v   = r_v sum_v + added_v, then `epilogue` on that row.
  * Rows flagged in `has_halo` keep the bare sum in `sums`: another part of the matrix adds to it later, by
- * accumulate. Where the layout lists its rows (csr.row), only those rows of y are touched. (Binary SpMM with
- * factored values: Kipf and Welling 2017; Huang et al., GE-SpMM, SC 2020.) */
+ * accumulate. Where the layout lists its rows (csr.row), only those rows of y are touched, else its first
+ * ones. X is one matrix, or the rows of `x` and, behind them, those of `far`: both with rows at multiples of
+ * ROW_BYTES, in one block of memory, and times their c. `far` is not read ahead. (Binary SpMM with factored
+ * values: Kipf and Welling 2017; Huang et al., GE-SpMM, SC 2020.) */
 struct spmm {
   const struct layout *a;
-  struct tensor x;            /* dtype [a.cols, width] */
+  struct tensor x;            /* dtype [a.cols, width], or [a.near, width] */
+  struct tensor far;          /* dtype [a.cols - a.near, width], or absent */
   const void *col_scale;      /* c, real [a.cols]; NULL: 1 */
   const void *self_scale;     /* s, real [rows]; NULL: no self loops */
   struct tensor self;         /* X of the rows themselves when self_scale is given, dtype [rows, width] */
@@ -49,6 +56,7 @@ struct spmm {
   struct tensor sums; /* real [rows, width], where y is dtype and dtype is not real; else absent: y itself */
   struct tensor y;    /* dtype or real [rows, width] */
   int64_t first, end; /* of all columns those from `first` on are computed, up to `end`; end 0: all */
+  enum spmm_phase phase;
 };
 
 /* y (a layout with the pattern of x and its own values) = dropout of x's values. Sparse features: element

@@ -25,7 +25,7 @@ static int choose_windows(const struct kernels *k, const struct csr *m, const st
   const struct window_rule rule = cost_window_rule(c, m->cols, choice);
   static struct condensing condensing; /* large */
   *windows = (struct window_choice){0};
-  if (rule.block == 0 || rule.all * rule.arc + rule.start <= rule.once) return OK;
+  if (m->near > 0 || rule.block == 0 || rule.all * rule.arc + rule.start <= rule.once) return OK;
   TRY(condensed_count(m, choice->tile_arcs_least, 1 + m->nnz / SAMPLE, k->device->threads, &condensing));
   *windows = cost_windows(&rule, &condensing);
   return OK;

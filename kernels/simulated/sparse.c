@@ -72,10 +72,23 @@ static double spmm_beside(const struct spmm *op) {
   return op->below ? bytes + bytes_kept(op->below) : bytes;
 }
 
+/* What tensor cores take of a product, where they may begin before the rest. */
+static double ahead_seconds(const struct kernels *k, const struct spmm *op) {
+  const struct simulated_layout *layout = (const struct simulated_layout *)op->a;
+  const struct cost_case c = {cost_model_of(k->device->name), k->precision, op->y.cols,
+                              op->a->csr->weight != NULL, layout->rows};
+  return op->a->tiles > 0 ? cost_divided(&c, &layout->density, op->a->least).tile_seconds : 0;
+}
+
 static int spmm(struct kernels *k, const struct spmm *op) {
-  const double ends = op->epilogue || op->below ? cost_model_of(k->device->name)->pass.ends : 1;
+  const struct cost_model *model = cost_model_of(k->device->name);
+  const double ahead = op->phase == SPMM_WHOLE ? 0 : ahead_seconds(k, op);
+  if (op->phase == SPMM_AHEAD) return device_delay(k->device, STREAM_COMPUTE, ahead);
+  const double ends = op->epilogue || op->below ? model->pass.ends : 1;
   const double columns = (double)(op->end > 0 ? op->end - op->first : op->y.cols);
-  return gather(k, op->a, columns, ends, spmm_beside(op) * columns / fmax((double)op->y.cols, 1));
+  const double arcs = ends * (arc_seconds(k, model, op->a, columns) - ahead);
+  const double beside = spmm_beside(op) * columns / fmax((double)op->y.cols, 1);
+  return device_delay(k->device, STREAM_COMPUTE, arcs + beside * model->pass.byte * 1e-12);
 }
 
 static int divides(const struct spmm *op) {

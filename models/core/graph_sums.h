@@ -15,9 +15,6 @@ void graph_sums_free(struct propagation *p, struct run *run);
 int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
                         const struct propagate_ends *ends, struct tensor y);
 
-/* s_v = what is stored + loop + *more (real, on the device). */
-int propagation_set_loop(struct propagation *p, struct run *run, const void *more);
-
 /* The way of P x and of other work of that kind: the rows `message` [own, w] of all ranks' nodes in two
  * parts, own rows first (halo 0), then the halo's (halo 1) once they have landed; the latter only where there
  * are any. The halo's come times `scale`, real [own] of the rows that are sent; NULL: 1. */

@@ -63,7 +63,7 @@ static void *of_own_rows(const struct run *run, void *scale) {
 
 static int grid_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   const struct kernels *k = run->kernels;
-  const int64_t rows = p->forward.adjacency->own_part.rows, cols = slice_of(run, width, 0).cols;
+  const int64_t rows = adjacency_rows(p->forward.adjacency), cols = slice_of(run, width, 0).cols;
   const struct tensor piece = tensor_packed((struct tensor){.dtype = k->real, .rows = run->shard->own}, cols);
   p->grid.pieces = arena_take(arena, cols_of(run) * tensor_bytes(piece));
   p->grid.in = arena_tensor(arena, k->dtype, rows, cols);

@@ -201,7 +201,7 @@ static int meet(struct propagation *p, struct run *run, const struct hyper_layou
   struct hyper_sums *s = &p->hyper;
   const struct halo_landing away = {s->away.data, 0}, arrivals = {s->outer.data, s->hyper->outer};
   const int vertices = s->hyper->travel == TRAVEL_VERTICES;
-  return halo_meet(&of->part->halo, run->comm, run->kernels, &p->reach, vertices ? away : arrivals,
+  return halo_meet(&of->part->halo, run->comm, run->kernels, &p->exchange.reach, vertices ? away : arrivals,
                    vertices ? arrivals : away);
 }
 

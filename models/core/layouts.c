@@ -72,24 +72,41 @@ static int multiplies(const char *part) {
   return spmm.calls > 0;
 }
 
-/* That part of the epochs. Both directions are taken to have run equally often. */
-static int read_part(const struct propagation *p, const struct run *run, int halo, struct facts *facts) {
-  static const char *const region[2][2] = {{"own part"}, {"halo part"}};
-  struct profile_part part = {.names = region[halo]};
+enum part { OWN_PART, HALO_PART, LATE_PART, LAYOUT_PARTS };
+
+static const struct layout *layout_of(const struct direction *d, enum part part) {
+  return part == OWN_PART ? d->own_part : part == HALO_PART ? d->halo_part : d->late_part;
+}
+
+/* Of a part of the epochs: the seconds and flops of all its regions, of which each product has the first. */
+static struct profile_part measured(enum part part) {
+  static const char *const region[LAYOUT_PARTS][3] = {
+      {"own part"}, {"halo part"}, {"late rows", "late rows ahead"}};
+  const char *const first[] = {region[part][0], NULL};
+  struct profile_part all = {.names = region[part]}, products = {.names = first};
+  profile_parts("epoch", &all, 1);
+  profile_parts("epoch", &products, 1);
+  all.calls = products.calls;
+  return all;
+}
+
+/* Both directions are taken to have run equally often. */
+static int read_part(const struct propagation *p, const struct run *run, enum part which,
+                     struct facts *facts) {
   const struct direction *both[] = {&p->forward, &p->backward};
   int directions = p->backward.borrowed ? 1 : 2;
   double arcs = 0;
   *facts = (struct facts){0};
-  if (!multiplies(*region[halo])) return OK;
-  profile_parts("epoch", &part, 1);
+  if (!multiplies(which == LATE_PART ? "late rows" : which == HALO_PART ? "halo part" : "own part"))
+    return OK;
+  const struct profile_part part = measured(which);
   facts->products = part.calls;
   facts->seconds = part.seconds;
   for (int i = 0; i < directions; i++)
-    arcs += (double)(halo ? both[i]->halo_part : both[i]->own_part)->csr->nnz / directions;
+    arcs += layout_of(both[i], which) ? (double)layout_of(both[i], which)->csr->nnz / directions : 0;
   facts->width = part.calls > 0 && arcs > 0 ? part.flops / part.calls / 2 / arcs : 0;
-  for (int i = 0; i < directions && part.calls > 0; i++)
-    TRY(add_layout(run, halo ? both[i]->halo_part : both[i]->own_part, fmax(facts->width, 1), 1. / directions,
-                   facts));
+  for (int i = 0; i < directions && part.calls > 0 && layout_of(both[i], which); i++)
+    TRY(add_layout(run, layout_of(both[i], which), fmax(facts->width, 1), 1. / directions, facts));
   return OK;
 }
 
@@ -109,18 +126,19 @@ static void print_part(const char *name, const struct facts *sum, int ranks) {
 }
 
 int layouts_print(const struct propagation *propagation, const struct run *run) {
-  static const char *const name[] = {"own part", "halo part"};
-  struct facts facts[2];
+  static const char *const name[LAYOUT_PARTS] = {"own part", "halo part", "late rows"};
+  struct facts facts[LAYOUT_PARTS];
   int code = OK;
   if (!propagation->forward.own_part) return OK;
-  for (int part = 0; part < 2 && code == OK; part++) code = read_part(propagation, run, part, &facts[part]);
+  for (int part = 0; part < LAYOUT_PARTS && code == OK; part++)
+    code = read_part(propagation, run, (enum part)part, &facts[part]);
   TRY(comm_agree(run->comm, code));
-  TRY(comm_reduce(run->comm, facts, 2 * FACTS, NUMBER_DOUBLE, REDUCE_SUM));
-  if (run->comm->rank != 0 || !(facts[0].products > 0)) return OK;
+  TRY(comm_reduce(run->comm, facts, LAYOUT_PARTS * FACTS, NUMBER_DOUBLE, REDUCE_SUM));
+  if (run->comm->rank != 0 || !(facts[OWN_PART].products + facts[LATE_PART].products > 0)) return OK;
   log_result("sparse products, by parts of the adjacency:");
   log_result("  %-10s %14s %9s %9s %9s %10s %9s %8s %10s %10s", "part", "arcs", "in tiles", "tiles",
              "density", "in windows", "bytes/arc", "width", "predicted", "ms");
-  for (int part = 0; part < 2; part++)
+  for (int part = 0; part < LAYOUT_PARTS; part++)
     if (facts[part].products > 0) print_part(name[part], &facts[part], run->comm->size);
   return OK;
 }

@@ -22,14 +22,15 @@ int propagation_plan(struct propagation *p, struct run *run, struct arena *arena
 /* Rows go to other ranks in two ways. */
 static void say_reach(const struct propagation *p, const struct run *run) {
   int near = 0;
-  for (int r = 0; p->reach.at && r < run->comm->size; r++) near += p->reach.at[r] != NULL;
+  for (int r = 0; p->exchange.reach.at && r < run->comm->size; r++) near += p->exchange.reach.at[r] != NULL;
   if (run->comm->size > 1 && !run->comm->lone && !run->device->ops->on_host)
     log_detail("exchange: rank 0 stores rows into the memory of %d ranks and sends messages to %d", near,
                run->comm->size - 1 - near);
 }
 
 int propagation_start(struct propagation *p, struct run *run, void *block) {
-  if (run->config->runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_open(run->comm, block, &p->reach));
+  if (run->config->runtime.exchange == EXCHANGE_AUTO)
+    TRY(comm_reach_open(run->comm, block, &p->exchange.reach));
   say_reach(p, run);
   return p->ops->start(p, run);
 }
@@ -41,7 +42,7 @@ int64_t propagation_workspace(const struct propagation *p, const struct run *run
 
 void propagation_free(struct propagation *p, struct run *run) {
   if (p->ops) p->ops->free(p, run);
-  comm_reach_close(run->comm, &p->reach);
+  comm_reach_close(run->comm, &p->exchange.reach);
   *p = (struct propagation){0};
 }
 

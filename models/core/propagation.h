@@ -41,8 +41,8 @@ struct hyper_way {
 
 /* One direction of P on the device. */
 struct direction {
-  struct adjacency *adjacency; /* host side: parts and plan; NULL: P is of a hypergraph */
-  struct layout *own_part, *halo_part;
+  struct adjacency *adjacency;                     /* host side: parts and plan; NULL: P is of a hypergraph */
+  struct layout *own_part, *halo_part, *late_part; /* likewise; late_part NULL: no row is late */
   int borrowed;      /* a symmetric graph's backward uses the forward's layouts */
   void *row_scale;   /* real [rows of P]; NULL: 1 */
   void *col_scale;   /* real [own]; NULL: 1; halo rows arrive times theirs */
@@ -111,6 +111,15 @@ struct attending {
   struct arc_scores scores;
 };
 
+/* Where the rows of a graph's exchanges lie, all in one block. */
+struct exchange_rows {
+  struct tensor packed;      /* dtype [send rows, widest exchange] */
+  struct tensor tail;        /* dtype [halo rows, widest exchange] */
+  struct tensor beside;      /* dtype [rows of P, widest exchange] X in that block, where rows are late */
+  const struct arena *arena; /* which has the block; borrowed */
+  struct comm_reach reach;   /* of the block */
+};
+
 struct propagation {
   const struct propagation_ops *ops;  /* NULL: before propagation_init */
   enum adjacency_norm adjacency_norm; /* set by the layers' init, before propagation_init */
@@ -125,10 +134,8 @@ struct propagation {
   struct direction_level *level; /* [levels] */
   void *self;                    /* s, real [own]; NULL: 0, or the self loops are among the arcs */
   void *base;                    /* what propagation_set_loop adds to, real [own] */
-  struct tensor packed;          /* dtype [send rows, widest exchange] */
-  struct tensor tail;            /* dtype [halo rows, widest exchange] */
   struct tensor sums; /* real [own, widest exchange] of rows that `has_halo` flags, where dtype is not real */
-  struct comm_reach reach; /* of the block that all of these lie in */
+  struct exchange_rows exchange;
   struct grid_sums grid;
   struct hyper_sums hyper;
 };

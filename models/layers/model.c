@@ -280,9 +280,10 @@ int model_save(struct model *model, struct run *run, int saving) {
  */
 static int64_t written_at_once(const struct model *model, const struct value *aggregate) {
   const struct propagation *p = &model->propagation;
-  const int64_t panel = tensor_stride(p->tail.dtype, panel_width(model)) * dtype_bytes(p->tail.dtype);
+  const int64_t panel = tensor_stride(p->exchange.tail.dtype, panel_width(model)) *
+                        dtype_bytes(p->exchange.tail.dtype);
   return aggregate->rows * aggregate->stride * dtype_bytes(aggregate->dtype) +
-         (p->packed.rows + p->tail.rows) * panel;
+         (p->exchange.packed.rows + p->exchange.tail.rows) * panel;
 }
 
 /* Bytes of features that are given back after their aggregate is there, before the other buffers are written.

@@ -97,7 +97,12 @@ static int64_t add_rows(const struct csr *a, const struct csr *b, int64_t v, str
 
 int coarse_graph_symmetrise(const struct coarse_graph *g, struct csr *symmetric) {
   ENDED_BY(csr_free) struct csr back = {0}, forth = {0};
-  struct csr rows = {g->nodes, g->nodes, g->start[g->nodes], g->start, g->col, g->weight, NULL, NULL};
+  struct csr rows = {.rows = g->nodes,
+                     .cols = g->nodes,
+                     .nnz = g->start[g->nodes],
+                     .start = g->start,
+                     .col = g->col,
+                     .weight = g->weight};
   TRY(csr_transpose(&rows, &back, NULL));
   TRY(csr_transpose(&back, &forth, NULL)); /* the same as rows, ascending */
   TRY(memory_arrays("a symmetric graph", ROOM(&symmetric->start, g->nodes + 1)));

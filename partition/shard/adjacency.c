@@ -148,15 +148,17 @@ int adjacency_init(struct comm *comm, const struct directory *directory, struct 
 void adjacency_free(struct adjacency *adj) {
   csr_free(&adj->own_part);
   csr_free(&adj->halo_part);
+  csr_free(&adj->late_part);
   halo_free(&adj->halo);
   free_all(adj->has_halo, adj->self, adj->degree);
   *adj = (struct adjacency){0};
 }
 
 int64_t adjacency_bytes(const struct adjacency *adj) {
-  int64_t own = adj->own_part.rows;
+  int64_t own = adjacency_rows(adj);
   if (!adj->degree) return 0;
-  return csr_bytes(&adj->own_part) + csr_bytes(&adj->halo_part) + halo_bytes(&adj->halo) + own +
+  return csr_bytes(&adj->own_part) + csr_bytes(&adj->halo_part) +
+         (adj->late_part.start ? csr_bytes(&adj->late_part) : 0) + halo_bytes(&adj->halo) + own +
          (adj->self ? own * (int64_t)sizeof *adj->self : 0) +
          (own + adj->halo.rows) * (int64_t)sizeof *adj->degree;
 }

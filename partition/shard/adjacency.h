@@ -20,8 +20,9 @@ enum self_loops {
  * the same adjacency, and own is here what they own together. */
 struct adjacency {
   enum self_loops loops;
-  struct csr own_part;  /* [own, own] */
+  struct csr own_part;  /* [own - late rows, own] */
   struct csr halo_part; /* [rows with halo, halo], row[] names them; column j is halo row j */
+  struct csr late_part; /* [late rows, own + halo], the last rows: adjacency_delay; row NULL: they are all */
   struct halo halo;     /* the plan that fills the halo */
   uint8_t *has_halo;    /* [own] 1: the row has halo columns */
   float *self;          /* [own] weight of the stored self loop, NaN: none; NULL: none stored on any rank */
@@ -36,6 +37,16 @@ struct adjacency {
 int adjacency_init(struct comm *comm, const struct directory *directory, struct graph *block, int keep_block,
                    enum self_loops loops, const struct adjacency *forward, struct adjacency *adjacency);
 void adjacency_free(struct adjacency *adjacency);
+
+/* Moves the rows from `first` on, whole, from the other parts to the late one, whose columns from own rows'
+ * number on (csr.near) are the halo's. At most once, of an adjacency from which no level borrows. Errors:
+ * FAILED when memory is short; then nothing has been moved. */
+int adjacency_delay(struct adjacency *adjacency, int64_t first);
+
+/* All its rows, late ones too. */
+static inline int64_t adjacency_rows(const struct adjacency *adjacency) {
+  return adjacency->own_part.rows + adjacency->late_part.rows;
+}
 int64_t adjacency_bytes(const struct adjacency *adjacency);
 
 #endif

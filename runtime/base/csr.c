@@ -64,6 +64,24 @@ int csr_cut(const struct csr *m, int64_t rows, int64_t cols, struct csr *to) {
   return OK;
 }
 
+/* A block that could not be made smaller stays as it is. */
+static void shorten(void *pointer, int64_t bytes) {
+  void *block = NULL, *less;
+  memcpy(&block, pointer, sizeof block);
+  less = block ? realloc(block, (size_t)larger(bytes, 1)) : NULL;
+  if (less) memcpy(pointer, &less, sizeof less);
+}
+
+void csr_shorten(struct csr *m, int64_t rows) {
+  m->rows = rows;
+  m->nnz = m->start[rows];
+  shorten(&m->start, (rows + 1) * (int64_t)sizeof *m->start);
+  shorten(&m->col, m->nnz * (int64_t)sizeof *m->col);
+  shorten(&m->weight, m->nnz * (int64_t)sizeof *m->weight);
+  shorten(&m->row, rows * (int64_t)sizeof *m->row);
+  shorten(&m->wide, m->nnz * (int64_t)sizeof *m->wide);
+}
+
 int64_t csr_bytes(const struct csr *m) {
   int64_t per_nnz = (int64_t)sizeof *m->col + (m->weight ? (int64_t)sizeof *m->weight : 0);
   return (m->rows + 1) * (int64_t)sizeof *m->start + m->nnz * per_nnz + (m->row ? m->rows * 4 : 0);

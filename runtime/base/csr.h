@@ -11,6 +11,7 @@ struct csr {
   float *weight;  /* [nnz], NULL: every value is 1 */
   int32_t *row;   /* [rows], ascending: compressed row i stands for this row of the result; NULL: row i */
   double *wide;   /* [nnz] what layouts of doubles take in place of weight; NULL: weight itself */
+  int64_t near;   /* columns from there on stand for rows of a second matrix (struct spmm.far); 0: of one */
 };
 
 /* Allocates zeroed arrays of that shape. Errors: FAILED when memory is short. */
@@ -29,6 +30,9 @@ int64_t csr_entry_from(const int32_t *col, int64_t first, int64_t end, int64_t c
 
 /* to = the first `rows` rows of m in columns below `cols` (new arrays). m.row must be NULL. */
 int csr_cut(const struct csr *m, int64_t rows, int64_t cols, struct csr *to);
+
+/* Leaves m its first `rows` rows and gives back what the others took. */
+void csr_shorten(struct csr *m, int64_t rows);
 
 /* Bytes that the arrays take. */
 int64_t csr_bytes(const struct csr *m);

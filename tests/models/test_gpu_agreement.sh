@@ -84,6 +84,14 @@ sage=(--set model.type=sage --set train.lr=0.002)
 csr=(--set runtime.layout=csr --set model.norm=layer --set model.residual=false --set train.lr=0.003)
 # Column vectors beside a gather of the rest, in both parts of the halo.
 vectors=(--set runtime.layout=vectors --set runtime.vector_threshold=2 --set train.lr=0.003)
+# Rows that wait for the halo: some, and all, whose own columns are in tiles meanwhile.
+late_some=(--set runtime.late_rows=0.4 --set train.lr=0.003)
+late_all=(--set runtime.late_rows=1.0 --set runtime.layout=tiles --set dataset.path=dense.h5 --set train.lr=0.003)
+late_sage=(--set runtime.late_rows=0.4 --set model.type=sage --set train.lr=0.002)
+late() {
+  works gnndata synth dense.h5 --nodes 6000 --degree 60 --features 37 --classes 7 --community-size 128 --seed 3
+  models late_some late_all late_sage
+}
 models() { # NAME...
   for model in "$@"; do
     declare -n settings=$model
@@ -213,7 +221,7 @@ limits() {
 case $1 in
 fp32) in_precisions fp32 fp32-strict ;;
 half) in_precisions tf32 bf16 ;;
-plain | grids | hypergraphs) "$1" ;;
+plain | grids | hypergraphs | late) "$1" ;;
 attention) models gat gatv2 agnn && tiles_of_attention ;;
 sage | csr | vectors) models "$1" ;;
 moved) moved && limits ;;

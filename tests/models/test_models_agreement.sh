@@ -48,11 +48,16 @@ for ranks in 1 2 4; do
   train $ranks fp32.$ranks
 done
 train 4 again
+# Some rows, or all, wait for the halo, and are then summed whole.
+train 2 late.2 runtime.precision=fp64 runtime.late_rows=0.4
+train 4 late.4 runtime.late_rows=1.0
 for name in $names; do
   for ranks in 2 4; do
     within "$name.fp64.1" "$name.fp64.$ranks" 50 1e-9
     within "$name.fp32.1" "$name.fp32.$ranks" 50 1e-4
   done
+  within "$name.fp64.1" "$name.late.2" 50 1e-9
+  within "$name.fp32.1" "$name.late.4" 50 1e-4
   within "$name.fp64.1" "$name.fp32.1" 5 1e-5
   falls "$name.fp64.1" 0.9
   same "$name.fp32.4" "$name.again"

@@ -22,10 +22,13 @@ struct sums {
   int64_t nnz;
   int64_t first, end;    /* the row's entries */
   const real *col_scale; /* NULL: 1 */
-  const real *x;         /* at the group's first column, as are self and y */
+  const real *x;         /* at the group's first column, as are far, self and y */
   int64_t stride;        /* of x */
-  const real *self;      /* NULL: none */
-  real self_factor;      /* s_v c_v */
+  int64_t near;          /* columns from there on are the rows of: */
+  const real *far;
+  int64_t far_stride;
+  const real *self; /* NULL: none */
+  real self_factor; /* s_v c_v */
   int accumulate;
   real row_factor; /* r_v */
   real *y;
@@ -59,6 +62,7 @@ static void sum_row(const struct sums *row, int64_t width) {
     int64_t column = first * LANES, last = (n - 1) * LANES;
     struct sums s = *row;
     s.x += column;
+    if (s.far) s.far += column;
     s.y += column;
     if (s.self) s.self += column;
     s.last = last < width - LANES - column ? last : width - LANES - column;
@@ -100,6 +104,9 @@ static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
       .col_scale = op->col_scale,
       .x = op->x.data,
       .stride = op->x.stride,
+      .near = m->near > 0 ? m->near : m->cols,
+      .far = op->far.data,
+      .far_stride = op->far.stride,
       .self = self_scale ? row_of(op->self, v) : NULL,
       .self_factor = self_scale ? self_scale[v] * (self_col_scale ? self_col_scale[v] : (real)1) : (real)0,
       .accumulate = op->accumulate,
@@ -117,7 +124,7 @@ int REAL(cpu_spmm)(struct kernels *k, const struct spmm *op) {
   const struct cpu_layout *a = cpu_layout(op->a);
   uint32_t epoch = k->scalars->epoch;
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->y.cols);
-  if (op->y.cols == 0) return OK;
+  if (op->y.cols == 0 || op->phase == SPMM_AHEAD) return OK; /* there are no tensor cores */
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
     for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i);

@@ -3,6 +3,11 @@
  * segments, of which every addition keeps what it has lost for the next (Kahan; an infinite one may leave
  * NaN). */
 
+/* Row `col` of X. */
+static inline const real *NAME(row)(const struct sums *s, int32_t col) {
+  return col < s->near ? s->x + col * s->stride : s->far + (col - s->near) * s->far_stride;
+}
+
 /* n is a constant where this is called, so that all sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(sum_constant)(const struct sums *s, const int n) {
   const int line = 64 / (WIDTH * (int)sizeof(real)); /* vectors in a cache line */
@@ -11,8 +16,8 @@ static inline __attribute__((always_inline)) void NAME(sum_constant)(const struc
     int64_t end = s->end - begin < SEGMENT ? s->end : begin + SEGMENT;
     VECTOR sum[GROUP] = {0};
     for (int64_t e = begin; e < end; e++) {
-      const real *x = s->x + s->col[e] * s->stride;
-      const real *ahead = s->x + s->col[e + AHEAD < s->nnz ? e + AHEAD : e] * s->stride;
+      const real *x = NAME(row)(s, s->col[e]);
+      const real *ahead = NAME(row)(s, s->col[e + AHEAD < s->nnz ? e + AHEAD : e]);
       real factor = s->value ? s->value[e] : (real)1;
       if (s->col_scale) factor *= s->col_scale[s->col[e]];
 #pragma GCC unroll 8

@@ -40,7 +40,7 @@ static int choose_windows(struct kernels *k, const struct csr *m, struct tile_li
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                           struct tile_lists *tiles, struct window_rule *rule, int *wanted) {
   *wanted = 0;
-  if (m->nnz == 0 || !cuda_has_condensed()) return OK;
+  if (m->nnz == 0 || m->near > 0 || !cuda_has_condensed()) return OK;
   if (plan->scores.heads > 0 && (plan->tiers != LAYOUT_VECTORS || !plan->scores.cosines || k->dtype != BF16))
     return OK;
   *rule = plan->tiers == LAYOUT_SELECTOR ? cost_selector_rule(&tiles->product, m->cols, &tiles->choice)

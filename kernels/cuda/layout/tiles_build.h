@@ -13,14 +13,15 @@ extern "C" {
 
 /* A matrix on the device, and what is counted there. */
 struct tiles_build {
-  int64_t rows, cols, nnz, windows, segments;
-  int32_t *col;        /* [nnz] */
-  float *value;        /* [nnz]; NULL: binary */
-  void *counts;        /* of density; and the block of the following */
-  int64_t *start;      /* [rows + 1] */
-  int64_t *tile_start; /* [windows + 1], behind measure */
-  int64_t *rest_start; /* [rows + 1], behind measure */
-  void *temporary;     /* of sums */
+  int64_t rows, cols, nnz, windows;
+  int64_t segments, all_segments; /* where tiles may be; and all */
+  int32_t *col;                   /* [nnz] */
+  float *value;                   /* [nnz]; NULL: binary */
+  void *counts;                   /* of density; and the block of the following */
+  int64_t *start;                 /* [rows + 1] */
+  int64_t *tile_start;            /* [windows + 1], behind measure */
+  int64_t *rest_start;            /* [rows + 1], behind measure */
+  void *temporary;                /* of sums */
   size_t temporary_bytes;
   int32_t *rest_col; /* columns of the rest, behind rest; else NULL */
   float *rest_value; /* its weights */

@@ -22,7 +22,7 @@ struct pattern {
   const int32_t *col;
   const float *value;
   int64_t rows, windows;
-  int segments;
+  int segments, counts; /* segments where tiles may be; and all, whose counts behind those stay 0 */
 };
 
 /* As density counts: cells, their arcs, windows by their densest cell. */
@@ -34,17 +34,19 @@ static __device__ __forceinline__ int64_t end_of(const struct pattern &p, int64_
   return min((w + 1) * TILE_ROWS, p.rows);
 }
 
-/* entries[s] = entries of segment s in window w; *total, where there is one, becomes 0 between the same
- * barriers. */
+/* entries[s] = entries of segment s in window w, where tiles may be; *total, where there is one, becomes 0
+ * between the same barriers. */
 static __device__ __forceinline__ void count_segments(const struct pattern &p, int64_t w, int *entries,
                                                       int *total) {
   __syncthreads();
   if (total && threadIdx.x == 0) *total = 0;
-  for (int s = (int)threadIdx.x; s < p.segments; s += THREADS) entries[s] = 0;
+  for (int s = (int)threadIdx.x; s < p.counts; s += THREADS) entries[s] = 0;
   __syncthreads();
   const int64_t end = p.start[end_of(p, w)];
-  for (int64_t e = p.start[w * TILE_ROWS] + threadIdx.x; e < end; e += THREADS)
-    atomicAdd(&entries[p.col[e] / TILE_COLS], 1);
+  for (int64_t e = p.start[w * TILE_ROWS] + threadIdx.x; e < end; e += THREADS) {
+    const int segment = p.col[e] / TILE_COLS;
+    if (segment < p.segments) atomicAdd(&entries[segment], 1);
+  }
   __syncthreads();
 }
 
@@ -55,6 +57,17 @@ static __device__ __forceinline__ int density_bin(int entries) {
   return 64 + 16 * (octave - 6) + (entries >> (octave - 4) & 15);
 }
 
+/* A thread's share of the entries that are in no segment, each a cell of one; `there`: those of its segments.
+ */
+static __device__ __forceinline__ void count_apart(const struct pattern &p, int64_t w, int there,
+                                                   unsigned *cells, unsigned *arcs) {
+  const int64_t all = threadIdx.x == 0 ? p.start[end_of(p, w)] - p.start[w * TILE_ROWS] : 0;
+  const unsigned apart = (unsigned)(all - there); /* modulo 2^32, as the sum over the threads is */
+  if (apart == 0) return;
+  atomicAdd(cells, apart);
+  atomicAdd(arcs, apart);
+}
+
 static __global__ void __launch_bounds__(THREADS, 1)
     density_kernel(const __grid_constant__ struct pattern p, struct counted *counted) {
   extern __shared__ int entries[];
@@ -63,14 +76,16 @@ static __global__ void __launch_bounds__(THREADS, 1)
   for (int b = (int)threadIdx.x; b < DENSITY_BINS; b += THREADS) cells[b] = arcs[b] = windows[b] = 0;
   for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
     count_segments(p, w, entries, &most);
-    int mine = 0;
+    int mine = 0, there = 0;
     for (int s = (int)threadIdx.x; s < p.segments; s += THREADS) {
       const int n = entries[s], bin = density_bin(n);
       if (n == 0) continue;
       atomicAdd(&cells[bin], 1u);
       atomicAdd(&arcs[bin], (unsigned)n);
       mine = max(mine, n);
+      there += n;
     }
+    if (p.segments < p.counts) count_apart(p, w, there, &cells[1], &arcs[1]);
     atomicMax(&most, mine);
     __syncthreads();
     if (threadIdx.x == 0 && most > 0) windows[density_bin(most)]++;
@@ -196,7 +211,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
 }
 
 static struct pattern pattern_of(const struct tiles_build *build) {
-  return {build->start, build->col, build->value, build->rows, build->windows, (int)build->segments};
+  return {build->start,
+          build->col,
+          build->value,
+          build->rows,
+          build->windows,
+          (int)build->segments,
+          (int)build->all_segments};
 }
 
 static unsigned blocks_for(const struct tiles_build *build) {
@@ -209,15 +230,18 @@ static unsigned blocks_for(const struct tiles_build *build) {
 /* Launches a kernel with room for the counts of all segments. */
 #define LAUNCH(kernel, k, build, ...)                                                               \
   do {                                                                                              \
-    const int bytes_ = (int)((build)->segments * (int64_t)sizeof(int));                             \
+    const int bytes_ = (int)((build)->all_segments * (int64_t)sizeof(int));                         \
     TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_));    \
     kernel<<<blocks_for(build), THREADS, bytes_, cuda_stream(k)>>>(pattern_of(build), __VA_ARGS__); \
     TRY_LAUNCH();                                                                                   \
   } while (0)
 
+static int64_t segments_of(const struct csr *m) {
+  return (m->cols + TILE_COLS - 1) / TILE_COLS;
+}
+
 int cuda_tiles_can_build(const struct csr *m) {
-  return m->rows > 0 && m->nnz > 0 &&
-         (m->cols + TILE_COLS - 1) / TILE_COLS * (int64_t)sizeof(int) <= SHARED_BYTES;
+  return m->rows > 0 && m->nnz > 0 && segments_of(m) * (int64_t)sizeof(int) <= SHARED_BYTES;
 }
 
 static int64_t aligned(int64_t bytes) {
@@ -244,10 +268,11 @@ int cuda_tiles_build_open(struct kernels *k, const struct csr *m, struct tiles_b
   struct device *d = k->device;
   *build = {};
   build->rows = m->rows;
-  build->cols = m->cols;
+  build->cols = tile_columns(m);
   build->nnz = m->nnz;
   build->windows = (m->rows + TILE_ROWS - 1) / TILE_ROWS;
-  build->segments = (m->cols + TILE_COLS - 1) / TILE_COLS;
+  build->segments = tile_segments(m);
+  build->all_segments = segments_of(m);
   TRY(allocate_counts(k, build));
   TRY(device_alloc(d, m->nnz * (int64_t)sizeof *build->col, (void **)&build->col,
                    "columns to cut into tiles"));
@@ -306,6 +331,7 @@ int cuda_tiles_build_measure(struct kernels *k, struct tiles_build *build, int64
   *rest = {};
   rest->rows = m->rows;
   rest->cols = m->cols;
+  rest->near = m->near;
   rest->row = m->row;
   TRY(memory_alloc(&rest->start, (m->rows + 1) * (int64_t)sizeof *rest->start, "rest of the tiles"));
   TRY(memory_alloc(&tiles->start, (build->windows + 1) * (int64_t)sizeof *tiles->start, "tile windows"));

@@ -11,6 +11,13 @@
 #include "kernels/cuda/spmm/loss_row.cuh"
 #include "kernels/cuda/spmm/norm_row.cuh"
 
+/* Where rows of X lie: row c begins c step + shift units behind the first byte, by the second pair from row
+ * `near` on. */
+struct row_places {
+  int32_t near;
+  uint32_t unit, step, shift, far_step, far_shift;
+};
+
 struct sums {
   struct packed_row_segments row_segment;
   int64_t row_segments; /* fewer than 2^31 */
@@ -21,7 +28,8 @@ struct sums {
   const float *value, *col_scale; /* NULL: 1 */
   const int32_t *value_id;        /* entry i has value[value_id[i]]; NULL: value[i] */
   const char *x;
-  uint32_t x_bytes;       /* from row to row */
+  struct row_places places;
+  uint32_t x_bytes;       /* from row to row, where all are of one matrix */
   int32_t first, vectors; /* of a row those from `first` on are summed, up to `vectors` */
   float *partial;         /* [pieces, partial_stride] */
   int64_t partial_stride;
@@ -56,21 +64,26 @@ struct place {
   bool spare;
 };
 
-/* Adds up to AHEAD entries of which `left` remain (FULL: all); their ids and factors are with the group's
- * lanes. Loads need no test: behind a row segment's end they repeat its last entry, which is not added. */
+static __device__ __forceinline__ uint32_t place_of(const struct row_places &places, int32_t id) {
+  const bool far = id >= places.near;
+  return (uint32_t)id * (far ? places.far_step : places.step) + (far ? places.far_shift : places.shift);
+}
+
+/* Adds up to AHEAD entries of which `left` remain (FULL: all); where their rows lie and their factors are
+ * with the group's lanes. Loads need no test: behind a row segment's end they repeat its last entry, which is
+ * not added. */
 template <class SHAPE, bool FACTORS, bool FULL>
 static __device__ __forceinline__ void
-add_entries(const struct place &me, const char *const (&x)[SHAPE::VECS], uint32_t x_bytes, int left,
-            const int (&id)[SHAPE::IDS], const float (&factor)[SHAPE::IDS],
+add_entries(const struct place &me, const char *const (&x)[SHAPE::VECS], uint32_t unit, int left,
+            const uint32_t (&at)[SHAPE::IDS], const float (&factor)[SHAPE::IDS],
             float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
   constexpr int LANES = SHAPE::LANES;
   uint4 v[SHAPE::AHEAD][SHAPE::VECS];
 #pragma unroll
   for (int u = 0; u < SHAPE::AHEAD; u++) {
-    const int c = __shfl_sync(~0u, id[u / LANES], me.first + u % LANES);
+    const uint32_t row = __shfl_sync(~0u, at[u / LANES], me.first + u % LANES);
 #pragma unroll
-    for (int j = 0; j < SHAPE::VECS; j++)
-      v[u][j] = __ldg((const uint4 *)(x[j] + (uint64_t)(uint32_t)c * x_bytes));
+    for (int j = 0; j < SHAPE::VECS; j++) v[u][j] = __ldg((const uint4 *)(x[j] + (uint64_t)row * unit));
   }
 #pragma unroll
   for (int u = 0; u < SHAPE::AHEAD; u++) {
@@ -105,12 +118,14 @@ sum_row_segment(const struct sums &op, const struct row_segment &row_segment, co
 #pragma unroll 1 /* batches must not be drawn together: their loads would not fit the registers */
   for (int at = 0; at < longest; at += AHEAD) { /* alike for the whole warp */
     int next[IDS];
+    uint32_t place[IDS];
     float factor[IDS];
 #pragma unroll
     for (int i = 0; i < IDS; i++) {
       const int here = min(me.lane + at + i * LANES, last),
                 ahead = min(me.lane + at + AHEAD + i * LANES, last);
       next[i] = last >= 0 ? __ldg(ids + ahead) : 0;
+      place[i] = place_of(op.places, id[i]);
       if (FACTORS) {
         int64_t at_value = row_segment.first + here;
         if (op.value_id && last >= 0) at_value = __ldg(op.value_id + at_value);
@@ -119,9 +134,9 @@ sum_row_segment(const struct sums &op, const struct row_segment &row_segment, co
       }
     }
     if (at + AHEAD <= shortest)
-      add_entries<SHAPE, FACTORS, true>(me, x, op.x_bytes, AHEAD, id, factor, sum);
+      add_entries<SHAPE, FACTORS, true>(me, x, op.places.unit, AHEAD, place, factor, sum);
     else
-      add_entries<SHAPE, FACTORS, false>(me, x, op.x_bytes, row_segment.count - at, id, factor, sum);
+      add_entries<SHAPE, FACTORS, false>(me, x, op.places.unit, row_segment.count - at, place, factor, sum);
 #pragma unroll
     for (int i = 0; i < IDS; i++) id[i] = next[i];
   }

@@ -32,7 +32,12 @@ static int dataset_graph(const char *path, struct csr *m) {
   struct graph graph = {0};
   int code = read_graph(&dataset, &graph, path);
   dataset_close(&dataset);
-  *m = (struct csr){graph.rows, graph.nodes, graph.edges, graph.start, graph.col, graph.weight, NULL, NULL};
+  *m = (struct csr){.rows = graph.rows,
+                    .cols = graph.nodes,
+                    .nnz = graph.edges,
+                    .start = graph.start,
+                    .col = graph.col,
+                    .weight = graph.weight};
   return code;
 }
 

@@ -1,6 +1,7 @@
 /* aggregate: y = P x, y = P^T x, what is added behind it, and the gradients of what P itself depends on; and
  * other passes over the arcs. */
 #include "kernels/ops/elementwise.h"
+#include "models/core/graph_scales.h"
 #include "models/core/hyper.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"

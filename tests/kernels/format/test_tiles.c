@@ -63,6 +63,31 @@ static void check_split(int64_t rows, int64_t cols, int64_t least) {
   csr_free(&m);
 }
 
+/* Columns of a second matrix, and those that share a segment with them, are in no tile; they count as cells
+ * of one. */
+TEST(tiles_are_of_the_first_matrix_alone) {
+  enum { ROWS = 500, COLS = 500, NEAR = 310, FIRST = NEAR / TILE_COLS * TILE_COLS };
+  struct csr m = synthetic_matrix(ROWS, COLS, has_arc), rest;
+  struct tiles tiles;
+  struct density density, all;
+  int64_t behind = 0;
+  assert_ok(tiles_density(&m, 2, &all));
+  m.near = NEAR;
+  assert_ok(tiles_split(&m, 1, 3, &tiles, &rest));
+  assert_ok(tiles_density(&m, 3, &density));
+  for (int64_t e = 0; e < m.nnz; e++) behind += m.col[e] >= FIRST;
+  assert_int_equal(rest.nnz, behind);
+  assert_int_equal(rest.near, NEAR);
+  for (int64_t e = 0; e < rest.nnz; e++) assert_true(rest.col[e] >= FIRST);
+  for (int64_t t = 0; t < tiles.count; t++) assert_true(tiles.segment[t] < FIRST / TILE_COLS);
+  assert_int_equal(density_arcs(&density), m.nnz);
+  assert_true(density.arcs[1] >= behind && density.cells[1] == density.arcs[1]);
+  assert_true(density_share(&density, DENSE_CELL) < density_share(&all, DENSE_CELL));
+  tiles_free(&tiles);
+  tiles_rest_free(&rest);
+  csr_free(&m);
+}
+
 TEST(every_non_zero_is_in_one_tile_or_in_the_rest) {
   check_split(500, 500, 300);
   check_split(333, 129, 1);
@@ -178,6 +203,11 @@ TEST(row_segments_are_as_long_as_the_product_allows) {
   assert_int_equal(row_segments_limit(169343, 2480650, 200, 128, 0), 256); /* rows hardly longer stay whole */
   assert_int_equal(row_segments_limit(2449029, 131000504, 642, 256, 0), 256);
   assert_int_equal(row_segments_limit(232965, 114724500, 2000, 256, 0), 1024);
+  assert_int_equal(row_segments_limit(116483, 15500000, 2000, 82, 0),
+                   1024); /* most rows are longer than 128 */
+  assert_int_equal(row_segments_limit(116483, 14500000, 2000, 82, 0), 128);
+  assert_int_equal(row_segments_limit(58241, 15500000, 2000, 82, 0), 128); /* too few to stay whole */
+  assert_int_equal(row_segments_limit(13752, 491722, 2992, 64, 0), 32);    /* but these are few */
   assert_int_equal(row_segments_limit(100000, 823242, 207, 64, 0), 32);
   assert_int_equal(row_segments_limit(100000, 823242, 207, 64, 1), 256); /* eight groups share one */
   assert_int_equal(row_segments_limit(40000, 200000, 300, 256, 0), 32);

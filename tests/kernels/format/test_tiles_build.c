@@ -43,9 +43,11 @@ static void compare(struct kernels *k, const struct csr *m, const struct cuda_la
   tiles_rest_free(&rest);
 }
 
-static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int weighted) {
+/* near: see struct csr. */
+static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int64_t near, int weighted) {
   static const enum layout_tiers tiers[] = {LAYOUT_TILES_ALL, LAYOUT_TILES, LAYOUT_AUTO};
   struct csr m = synthetic_matrix(rows, cols, has_arc);
+  m.near = near;
   if (weighted) m.weight = calloc((size_t)m.nnz + 1, sizeof *m.weight);
   for (int64_t e = 0; weighted && e < m.nnz; e++) m.weight[e] = (float)noise(5, e);
   for (int i = 0; i < 3; i++) {
@@ -60,8 +62,9 @@ static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int weig
   free_blocks(k->device);
 }
 
-static void check_density(struct kernels *k, int64_t rows, int64_t cols) {
+static void check_density(struct kernels *k, int64_t rows, int64_t cols, int64_t near) {
   struct csr m = synthetic_matrix(rows, cols, has_arc);
+  m.near = near;
   struct tiles_build build;
   struct density expected, actual;
   assert_ok(tiles_density(&m, 2, &expected));
@@ -75,13 +78,15 @@ static void check_density(struct kernels *k, int64_t rows, int64_t cols) {
 static void built(struct kernels *k) {
   if (!cuda_has_tiles()) return;
   for (int weighted = 0; weighted < 2; weighted++) {
-    check_matrix(k, 1, 1, weighted);
-    check_matrix(k, 130, 64, weighted);
-    check_matrix(k, 2500, 2500, weighted);
-    check_matrix(k, 900, 3333, weighted);
+    check_matrix(k, 1, 1, 0, weighted);
+    check_matrix(k, 130, 64, 0, weighted);
+    check_matrix(k, 2500, 2500, 0, weighted);
+    check_matrix(k, 2500, 2500, 1211, weighted);
+    check_matrix(k, 900, 3333, 0, weighted);
   }
-  check_density(k, 2500, 2500);
-  check_density(k, 130, 70);
+  check_density(k, 2500, 2500, 0);
+  check_density(k, 2500, 2500, 1211);
+  check_density(k, 130, 70, 0);
 }
 
 /* 16 rows share 64 columns far from each other, those of the next 16 are others: no tiles, but windows that

@@ -21,6 +21,8 @@ for ranks in 1 2; do
   says '^  own part +[0-9]+ .* 10 +[0-9.]+ +[0-9.]+$'
 done
 says '^  halo part +[0-9]+ .* 10 +[0-9.]+ +[0-9.]+$' # on two ranks
+profile 2 late --set runtime.late_rows=0.5
+says '^  late rows +[0-9]+ .* 10 +[0-9.]+ +[0-9.]+$'
 profile 1 one --epochs 1
 says '^an epoch, mean of 1 on 1 rank'
 lacks 'first epoch'

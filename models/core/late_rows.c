@@ -1,0 +1,184 @@
+#include "models/core/late_rows.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "kernels/cost/cost_models.h"
+#include "kernels/cost/cost_windows.h"
+#include "kernels/format/condensed.h"
+#include "kernels/format/tiles.h"
+#include "partition/graph/grid_cost.h"
+#include "runtime/base/base.h"
+
+/* Predictions are not exact, and an exchange that is not hidden costs more than late rows gain. */
+static const double EXCHANGE_MARGIN = 1.1;
+
+/* What late rows have to save of the sums over own columns. */
+static const double LEAST_GAIN = .01;
+
+enum { SAMPLES = 16, SAMPLE = 1 << 17 /* entries of each that are looked at */ };
+
+/* Bytes of X up to which an H200's second-level cache, of 50 MB, serves a gather. Of a row that reads all of
+ * it, or a panel of a wider one (kernels/cuda/spmm/spmm_variant.cuh). */
+enum { CACHE = 40 << 20, WHOLE_ROW = 192, PANEL = 128 };
+
+/* A product with own columns, as it is predicted. */
+struct own_product {
+  struct cost_case product;
+  struct choice choice;
+};
+
+/* The density of m, taken from that of a few of its rows. */
+static int sample_density(const struct csr *m, int threads, struct density *density) {
+  const int64_t rows = larger(m->rows / SAMPLES / TILE_ROWS * TILE_ROWS, 1);
+  const int64_t wanted = larger((int64_t)SAMPLE * m->rows / larger(m->nnz, 1) / TILE_ROWS, 1) * TILE_ROWS;
+  double looked_at = 0;
+  *density = (struct density){.rows = m->rows, .cols = m->cols};
+  for (int64_t first = 0; first < m->rows; first += rows) {
+    const int64_t end = smaller(first + smaller(rows, wanted), m->rows);
+    const struct csr part = {
+        .rows = end - first, .cols = m->cols, .start = m->start + first, .col = m->col, .near = m->near};
+    struct density here;
+    TRY(tiles_density(&part, threads, &here));
+    density_add(density, &here);
+    looked_at += (double)(m->start[end] - m->start[first]);
+  }
+  const double times = looked_at > 0 ? (double)m->nnz / looked_at : 0;
+  for (int b = 0; b < DENSITY_BINS; b++) {
+    density->cells[b] = llround(times * (double)density->cells[b]);
+    density->arcs[b] = llround(times * (double)density->arcs[b]);
+    density->windows[b] = llround(times * (double)density->windows[b]);
+  }
+  return OK;
+}
+
+static int predict(const struct run *run, const struct csr *own, const struct layout_plan *plan,
+                   struct own_product *predicted) {
+  const int threads = run->device->threads;
+  struct density density;
+  predicted->product = (struct cost_case){.model = cost_model_of(run->device->name),
+                                          .precision = run->config->runtime.precision,
+                                          .width = plan->width,
+                                          .weighted = own->weight != NULL};
+  TRY(sample_density(own, threads, &density));
+  const struct cost_case *c = &predicted->product;
+  predicted->choice = plan->tiers == LAYOUT_AUTO    ? choose(c, &density)
+                      : plan->tiers == LAYOUT_TILES ? cost_divided(c, &density, cost_tile_least(c, own->cols))
+                                                    : cost_divided(c, &density, TILE_CELLS + 1);
+  return OK;
+}
+
+/* Whether windows of own columns would be condensed, which late rows have not. */
+static int condenses(const struct run *run, const struct csr *own, const struct own_product *predicted,
+                     int *yes) {
+  static struct condensing condensing; /* large */
+  const struct window_rule rule = cost_window_rule(&predicted->product, own->cols, &predicted->choice);
+  *yes = 0;
+  if (rule.block == 0 || rule.all * rule.arc + rule.start <= rule.once) return OK;
+  TRY(condensed_count(own, predicted->choice.tile_arcs_least, 1 + own->nnz / (SAMPLES * SAMPLE),
+                      run->device->threads, &condensing));
+  *yes = cost_windows(&rule, &condensing).windows > 0;
+  return OK;
+}
+
+/* Bytes of a row of X without gaps. */
+static int64_t row_bytes(const struct run *run, int64_t width) {
+  return tensor_bytes(tensor_packed((struct tensor){.dtype = run->kernels->dtype, .rows = 1}, width));
+}
+
+/* Of computing that hides an exchange: meanwhile it has less of the device. */
+static double hiding_seconds(const struct run *run, const struct halo *halo, int64_t width) {
+  struct network network = grid_cost_network(cost_model_of(run->device->name), run->comm->local_size);
+  const int64_t row = row_bytes(run, width);
+  if (network.stored.byte > 0) network.within = network.stored; /* by messages the same rows are late */
+  for (int p = 0; p < halo->peers; p++) {
+    halo->send[p] = (struct message){halo->peer[p], NULL,
+                                     row * (halo->send_start[p + 1] - halo->send_start[p])};
+    halo->recv[p] = (struct message){halo->peer[p], NULL,
+                                     row * (halo->recv_start[p + 1] - halo->recv_start[p])};
+  }
+  return EXCHANGE_MARGIN * (1 - network.beside) *
+         network_exchange_seconds(&network, run->comm->rank, halo->send, halo->peers, halo->recv,
+                                  halo->peers);
+}
+
+/* The first row behind a share of the entries, at a window's begin. */
+static int64_t row_behind(const struct csr *m, double share) {
+  if (share >= 1) return m->rows;
+  const int64_t entry = llround(fmax(share, 0) * (double)m->nnz);
+  if (entry == 0) return 0;
+  const int64_t row = csr_row_of(m->start, 0, m->rows, smaller(entry, m->nnz - 1));
+  return smaller((row + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS, m->rows);
+}
+
+/* Seconds that the rows from `first` on save: sums that are neither written nor read, which costs little
+ * where they stay in the caches; and a kernel, where they are all, or else less one more. */
+static double gain(const struct run *run, const struct adjacency *adjacency, const struct own_product *own,
+                   int64_t first) {
+  const struct cost_model *model = own->product.model;
+  const struct csr *halo = &adjacency->halo_part;
+  const double row = (double)own->product.width * (double)dtype_bytes(run->kernels->real),
+               sums = row * (double)adjacency_rows(adjacency),
+               beyond = log(sums / model->cached_bytes) / log(model->distant_bytes / model->cached_bytes);
+  int64_t early = 0;
+  while (early < halo->rows && halo->row[early] < first) early++;
+  const double saved = (double)(halo->rows - early) * 2 * row * model->pass.byte * fmin(fmax(beyond, 0), 1);
+  const double kernel = model->start.launch + model->start.kernel;
+  return 1e-12 * (first > 0 ? saved - kernel : saved + kernel);
+}
+
+/* Whether rows of both matrices, as one gather reads them, fit no cache, while those of each would. */
+static int leaves_cache(const struct run *run, const struct adjacency *adjacency, int64_t width) {
+  const int64_t row = row_bytes(run, width), pass = row <= WHOLE_ROW ? row : PANEL,
+                own = pass * adjacency->own_part.cols, halo = pass * adjacency->halo.rows;
+  return larger(own, halo) <= CACHE && own + halo > CACHE;
+}
+
+/* The first late row as constants have it; all rows: none is late. */
+static int foresee(const struct run *run, const struct layout_plan *plan, const struct adjacency *adjacency,
+                   int64_t *first) {
+  const struct csr *own = &adjacency->own_part;
+  struct own_product predicted;
+  int windows;
+  *first = own->rows;
+  if (leaves_cache(run, adjacency, plan->width)) return OK;
+  TRY(predict(run, own, plan, &predicted));
+  if (plan->tiers == LAYOUT_AUTO) {
+    TRY(condenses(run, own, &predicted, &windows));
+    if (windows) return OK;
+  }
+  const struct choice *choice = &predicted.choice;
+  const double tiles = choice->tile_seconds, gathers = choice->seconds - tiles,
+               hides = hiding_seconds(run, &adjacency->halo, plan->width);
+  const int64_t late = row_behind(own, (hides - tiles) / gathers);
+  if (choice->tiles > 0 && late > 0) return OK;
+  if (gain(run, adjacency, &predicted, late) >= LEAST_GAIN * choice->seconds) *first = late;
+  return OK;
+}
+
+/* Tiles and the gather alone go by both matrices' rows. Levels borrow rows of the whole. */
+static int is_of_use(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
+                     const struct adjacency *adjacency) {
+  const int tiers = plan->tiers == LAYOUT_AUTO || plan->tiers == LAYOUT_TILES ||
+                    plan->tiers == LAYOUT_TILES_ALL || plan->tiers == LAYOUT_GATHER ||
+                    plan->tiers == LAYOUT_GATHER_IN_ORDER;
+  return tiers && !p->attends.on && !p->reduces && run->shard->levels.count == 0 &&
+         adjacency->late_part.rows == 0 && adjacency->halo_part.rows > 0 && plan->width > 0;
+}
+
+int late_rows_move(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
+                   struct adjacency *adjacency) {
+  const double share = run->config->runtime.late_rows;
+  int64_t first = adjacency->own_part.rows;
+  assert(adjacency->late_part.rows == 0 || (!p->attends.on && !p->reduces));
+  if (!is_of_use(p, run, plan, adjacency)) return OK;
+  if (share >= 0)
+    first = row_behind(&adjacency->own_part, 1 - share);
+  else if (!run->device->ops->on_host)
+    TRY(foresee(run, plan, adjacency, &first));
+  if (first == adjacency->own_part.rows) return OK;
+  if (run->comm->rank == 0)
+    log_detail("late rows: on rank 0 %.1f%% of the rows are summed when the halo is there",
+               100 * (1 - (double)first / (double)adjacency->own_part.rows));
+  return adjacency_delay(adjacency, first);
+}
