@@ -65,20 +65,21 @@ static void many_in(struct kernels *k) {
   static const struct way steps = {INCIDENCE_STEPS, 0, LAYOUT_GATHER},
                           panels = {INCIDENCE_STEPS, 96, LAYOUT_GATHER},
                           split = {INCIDENCE_SPLIT, 0, LAYOUT_GATHER};
+  const int on_gpu = !k->device->ops->on_host; /* which has kernels of its own for many */
   draw_many_hyperedges(1000);
   check_crowded(k, 0);
-  check(k, &steps, 16, 0);
+  if (on_gpu) check(k, &steps, 16, 0);
   check(k, &steps, 41, 15);
-  check(k, &split, 16, 0);
+  if (on_gpu) check(k, &split, 16, 0);
   check(k, &split, 41, 63);
   draw_many_hyperedges(VERTICES / 3);
   check_crowded(k, 1);
-  check(k, &steps, 16, 0);
-  check(k, &steps, 31, 15);
-  check(k, &steps, 41, 48);
+  if (on_gpu) check(k, &steps, 16, 0);
+  if (on_gpu) check(k, &steps, 31, 15);
+  if (on_gpu) check(k, &steps, 41, 48);
   check(k, &steps, 100, 58);
   check(k, &panels, 64, 10);
-  check(k, &split, 100, 42);
+  if (on_gpu) check(k, &split, 100, 42);
 }
 
 TEST(many_short_hyperedges_follow_it_too) {

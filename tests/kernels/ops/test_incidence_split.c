@@ -39,7 +39,8 @@ static void check_all(struct kernels *k, int64_t width, int which) {
 static void sizes_in(struct kernels *k) {
   static const int64_t mixed[] = {0, 1, 2, 33, 3, 1000, 1, 5}, widths[] = {1, 3, 5, 16, 17, 33, 64, 129};
   draw_sizes(1300, 64, mixed, 8);
-  for (int w = 0; w < 8; w++) check_all(k, widths[w], (w * 13 + 42) % 64 & ~16);
+  for (int w = 0; w < 8; w += k->device->ops->on_host ? 2 : 1)
+    check_all(k, widths[w], (w * 13 + 42) % 64 & ~16);
   static const int64_t all[] = {1300, 2, 0};
   draw_sizes(1300, 5, all, 3);
   check_all(k, 41, 47);
