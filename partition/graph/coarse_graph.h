@@ -17,7 +17,7 @@ struct coarse_graph {
   int64_t *start;  /* [nodes + 1] */
   int32_t *col;    /* [start[nodes]] */
   float *weight;   /* [start[nodes]]; NULL: each arc of row v weighs share[v] */
-  float *share;    /* [nodes] where weight is NULL */
+  float *share;    /* [nodes] of level 0: arcs that each kept one stands for */
   int64_t *volume; /* [nodes] */
   int64_t total;   /* sum of the volumes */
 };

@@ -12,6 +12,9 @@
  * nodes and a million arcs took it six minutes. */
 enum { LEAST_NODES = 128 };
 
+/* Parts up to which they are found in two ways: of 1024 the other one was never better, and took as long. */
+enum { MOST_TWICE = 64 };
+
 /* One call of METIS_PartGraphKway, or, with `bisects`, of METIS_PartGraphRecursive. */
 struct job {
   int bisects;
@@ -77,12 +80,9 @@ static int has_terminated_itself(void) {
 
 static int run(void *argument) {
   struct job *job = argument;
-  idx_t option[METIS_NOPTIONS];
-  memcpy(option, job->option, sizeof option);
-  if (job->bisects) option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT; /* it knows no volume */
   job->status = (job->bisects ? METIS_PartGraphRecursive : METIS_PartGraphKway)(
       &job->nodes, &job->constraints, job->start, job->col, job->weight, NULL, job->arc_weight, &job->parts,
-      NULL, job->balance, option, &job->objective, job->part);
+      NULL, job->balance, job->option, &job->objective, job->part);
   if (has_terminated_itself()) job->status = METIS_ERROR;
   return OK;
 }
@@ -132,45 +132,80 @@ static int weigh_arcs(const struct csr *graph, struct job *job) {
   return OK;
 }
 
-/* Rows that two parts receive, or the weight of the arcs between them. */
-static int64_t cost_of(const struct job *job, const int32_t *part) {
-  int64_t cost = 0;
-#pragma omp parallel for reduction(+ : cost)
-  for (idx_t v = 0; v < job->nodes; v++) {
-    int64_t own = 0;
-    for (idx_t e = job->start[v]; e < job->start[v + 1]; e++) {
-      if (part[job->col[e]] == part[v]) continue;
-      own = job->arc_weight ? own + job->arc_weight[e] : 1;
-    }
-    cost += own;
+/* Parts that receive row v; last[part]: the last row that it was counted for. */
+static int64_t receivers(const struct job *job, const int32_t *part, idx_t v, int64_t *last) {
+  int64_t count = 0;
+  for (idx_t e = job->start[v]; e < job->start[v + 1]; e++) {
+    const int32_t other = part[job->col[e]];
+    if (other == part[v] || last[other] == v + 1) continue;
+    last[other] = v + 1;
+    count++;
   }
-  return cost;
+  return count;
 }
 
-/* The larger of two parts over their mean, in the weight of which that is most. */
-static double balance_of(const struct job *job, const int32_t *part) {
-  double worst = 1;
+static int64_t weight_across(const struct job *job, const int32_t *part, idx_t v) {
+  int64_t sum = 0;
+  for (idx_t e = job->start[v]; e < job->start[v + 1]; e++)
+    if (part[job->col[e]] != part[v]) sum += job->arc_weight[e];
+  return sum;
+}
+
+/* Rows that parts receive, or the weight of the arcs between them. */
+static int cost_of(const struct job *job, const int32_t *part, int64_t *cost) {
+  FREED int64_t *last = NULL;
+  TRY(memory_arrays("rows of parts", ROOM(&last, job->parts)));
+  *cost = 0;
+  for (idx_t v = 0; v < job->nodes; v++)
+    *cost += job->arc_weight ? weight_across(job, part, v) : receivers(job, part, v, last);
+  return OK;
+}
+
+/* The largest part over the mean, in the weight of which that is most; of hubs, over what one may be. */
+static int balance_of(const struct job *job, const int32_t *part, double *worst) {
+  FREED int64_t *load = NULL;
+  TRY(memory_arrays("loads of parts", ROOM(&load, job->parts)));
+  *worst = 1;
   for (idx_t c = 0; job->weight && c < job->constraints; c++) {
-    int64_t load[2] = {0};
+    const double allowed = (double)job->balance[c] / (double)job->balance[0];
+    int64_t sum = 0, most = 0;
+    memset(load, 0, (size_t)job->parts * sizeof *load);
     for (idx_t v = 0; v < job->nodes; v++) load[part[v]] += job->weight[job->constraints * v + c];
-    const int64_t sum = load[0] + load[1];
-    if (sum > 0) worst = fmax(worst, 2. * (double)larger(load[0], load[1]) / (double)sum);
+    for (idx_t p = 0; p < job->parts; p++) {
+      sum += load[p];
+      most = larger(most, load[p]);
+    }
+    if (sum > 0) *worst = fmax(*worst, (double)job->parts * (double)most / (double)sum / allowed);
   }
-  return worst;
+  return OK;
 }
 
-/* Two parts are found in two ways, which take as long; neither is always the better one. What is out of
- * balance has yet to be mended, at a cost. */
-static int bisect(struct progress *progress, struct job *job, int32_t *part) {
+/* What is out of balance has yet to be mended, at a cost. */
+static int is_better(const struct job *job, const int32_t *other, const int32_t *part, int *better) {
+  const double limit = (double)job->balance[0] + 1e-3;
+  double balance, other_balance;
+  int64_t cost, other_cost;
+  TRY(balance_of(job, part, &balance));
+  TRY(balance_of(job, other, &other_balance));
+  TRY(cost_of(job, part, &cost));
+  TRY(cost_of(job, other, &other_cost));
+  const int stands = balance <= limit, other_stands = other_balance <= limit;
+  *better = stands != other_stands ? other_stands : other_cost < cost;
+  return OK;
+}
+
+/* Parts are found in two ways, neither of which is always the better one: two of them by recursive bisection,
+ * too, more with fewer arcs between them in place of fewer rows to receive. */
+static int solve_twice(struct progress *progress, struct job *job, int32_t *part) {
   FREED int32_t *other = NULL;
+  int better = 0;
   TRY(memory_arrays("parts of nodes", ROOM(&other, job->nodes)));
   TRY(solve(progress, job, part));
-  job->bisects = 1;
+  job->bisects = job->parts == 2;
+  job->option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT; /* bisection knows no volume */
   TRY(solve(progress, job, other));
-  const double limit = (double)job->balance[0] + 1e-3;
-  const int stands = balance_of(job, part) <= limit, other_stands = balance_of(job, other) <= limit;
-  if (stands != other_stands ? other_stands : cost_of(job, other) < cost_of(job, part))
-    memcpy(part, other, (size_t)job->nodes * sizeof *part);
+  TRY(is_better(job, other, part, &better));
+  if (better) memcpy(part, other, (size_t)job->nodes * sizeof *part);
   return OK;
 }
 
@@ -182,7 +217,9 @@ int metis_partition(struct progress *progress, const struct csr *graph, const in
   job.option[METIS_OPTION_OBJTYPE] = graph->weight || tiny ? METIS_OBJTYPE_CUT : METIS_OBJTYPE_VOL;
   TRY(weigh(count, nnz, balance, &job));
   if (graph->weight) TRY(weigh_arcs(graph, &job));
-  return parts == 2 ? bisect(progress, &job, part) : solve(progress, &job, part);
+  const int twice = parts == 2 ||
+                    (parts <= MOST_TWICE && job.option[METIS_OPTION_OBJTYPE] == METIS_OBJTYPE_VOL);
+  return (twice ? solve_twice : solve)(progress, &job, part);
 }
 
 int metis_clusters(struct progress *progress, const struct csr *pattern, int clusters, int64_t seed,

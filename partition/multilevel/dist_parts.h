@@ -54,6 +54,10 @@ int dist_parts_move(struct dist_parts *p, int share, dist_parts_may *may, int64_
  * within its limits, or with no more than the fullest that it relieves. */
 int dist_parts_refine(struct dist_parts *p);
 
+/* Collective. Nodes move where parts then receive fewer rows. For the finest level, and for at most 64 parts;
+ * of more it does nothing. */
+int dist_parts_lessen_volume(struct dist_parts *p);
+
 /* Collective. Nodes leave parts above their limits, first those that lose the least weight of arcs for what
  * they relieve; ends where nothing relieves any more. */
 int dist_parts_balance(struct dist_parts *p);

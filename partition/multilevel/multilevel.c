@@ -150,6 +150,7 @@ static int refine(struct multilevel *m, int l) {
   TRY(dist_parts_init(&parts, &level->graph, m->input->parts, level->count, level->nnz, m->input->balance,
                       level->part));
   if (l < m->levels - 1) TRY(dist_parts_refine(&parts));
+  if (l == 0) TRY(dist_parts_lessen_volume(&parts));
   return l == 0 ? dist_parts_balance(&parts) : OK;
 }
 
@@ -173,7 +174,7 @@ int multilevel_takes(int64_t arcs, int directed) {
 
 /* Without communities the levels below the first one take half as much again as it does. */
 int64_t multilevel_bytes(int64_t nodes, int64_t arcs, int ranks) {
-  enum { NODE = 80 };
+  enum { NODE = 96 };
   const int64_t sample = smaller(arcs, nodes * COARSE_GRAPH_SAMPLE);
   return (sample * (int64_t)(sizeof(int32_t) + sizeof(float)) + nodes * NODE) * 5 / 2 / ranks;
 }

@@ -29,3 +29,9 @@ balanced metis wave.graph.gz
 works gnndata import edgelist "$GNNTRAIN_TEST_DATA/DD.edges.txt.gz" g.h5
 works gnndata partition g.h5 --parts 2 --order given
 says '^edge cut: 0 of 1686092 arcs'
+
+# Eight parts with fewer arcs between them receive fewer rows than those that METIS makes for the fewest rows: 31,100 and 37,100.
+works gnndata import edgelist "$GNNTRAIN_TEST_DATA/web-NotreDame.txt.gz" g.h5 --undirected
+works gnndata partition g.h5 --parts 8 --order given
+rows=$(awk '$1 ~ /^[0-9]+$/ { rows += $4 } END { print rows }' out.txt)
+holds "$rows > 0 && $rows < 34500" "rows that eight parts receive"
