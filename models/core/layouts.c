@@ -74,16 +74,18 @@ static int multiplies(const char *part) {
 
 enum part { OWN_PART, HALO_PART, LATE_PART, LAYOUT_PARTS };
 
+/* Also the region in which each of its products has one call. */
+static const char *const part_name[LAYOUT_PARTS] = {"own part", "halo part", "late rows"};
+
 static const struct layout *layout_of(const struct direction *d, enum part part) {
   return part == OWN_PART ? d->own_part : part == HALO_PART ? d->halo_part : d->late_part;
 }
 
 /* Of a part of the epochs: the seconds and flops of all its regions, of which each product has the first. */
 static struct profile_part measured(enum part part) {
-  static const char *const region[LAYOUT_PARTS][3] = {
-      {"own part"}, {"halo part"}, {"late rows", "late rows ahead"}};
-  const char *const first[] = {region[part][0], NULL};
-  struct profile_part all = {.names = region[part]}, products = {.names = first};
+  const char *const ahead = part == LATE_PART ? "late rows ahead" : NULL;
+  const char *const first[] = {part_name[part], NULL}, *const region[] = {part_name[part], ahead, NULL};
+  struct profile_part all = {.names = region}, products = {.names = first};
   profile_parts("epoch", &all, 1);
   profile_parts("epoch", &products, 1);
   all.calls = products.calls;
@@ -97,8 +99,7 @@ static int read_part(const struct propagation *p, const struct run *run, enum pa
   int directions = p->backward.borrowed ? 1 : 2;
   double arcs = 0;
   *facts = (struct facts){0};
-  if (!multiplies(which == LATE_PART ? "late rows" : which == HALO_PART ? "halo part" : "own part"))
-    return OK;
+  if (!multiplies(part_name[which])) return OK;
   const struct profile_part part = measured(which);
   facts->products = part.calls;
   facts->seconds = part.seconds;
@@ -126,7 +127,6 @@ static void print_part(const char *name, const struct facts *sum, int ranks) {
 }
 
 int layouts_print(const struct propagation *propagation, const struct run *run) {
-  static const char *const name[LAYOUT_PARTS] = {"own part", "halo part", "late rows"};
   struct facts facts[LAYOUT_PARTS];
   int code = OK;
   if (!propagation->forward.own_part) return OK;
@@ -139,7 +139,7 @@ int layouts_print(const struct propagation *propagation, const struct run *run) 
   log_result("  %-10s %14s %9s %9s %9s %10s %9s %8s %10s %10s", "part", "arcs", "in tiles", "tiles",
              "density", "in windows", "bytes/arc", "width", "predicted", "ms");
   for (int part = 0; part < LAYOUT_PARTS; part++)
-    if (facts[part].products > 0) print_part(name[part], &facts[part], run->comm->size);
+    if (facts[part].products > 0) print_part(part_name[part], &facts[part], run->comm->size);
   return OK;
 }
 

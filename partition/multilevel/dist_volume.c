@@ -6,12 +6,12 @@
 enum { MOST_PARTS = 64, CANDIDATES = 4, ROUNDS = 4 };
 static const double SETTLED = .005; /* share of the rows that the last round saves */
 
-struct sight {
+struct neighbour_parts {
   struct dist_parts *parts;
-  uint64_t *seen, *once; /* [rows.nodes + ghosts] parts of a node's neighbours; those of a single one */
+  uint64_t *seen, *once; /* [rows.nodes + ghosts] parts where a node has neighbours; exactly one */
 };
 
-static void sight_free(struct sight *s) {
+static void neighbour_parts_free(struct neighbour_parts *s) {
   free_all(s->seen, s->once);
 }
 
@@ -20,7 +20,7 @@ static uint64_t all_parts(const struct dist_parts *p) {
 }
 
 /* A node that speaks by a sample of its arcs has neighbours in all parts, and in none a single one. */
-static void look(const struct sight *s, int64_t v) {
+static void note(const struct neighbour_parts *s, int64_t v) {
   const struct dist_parts *p = s->parts;
   const struct coarse_graph *rows = &p->graph->rows;
   uint64_t seen = 0, again = 0;
@@ -36,13 +36,13 @@ static void look(const struct sight *s, int64_t v) {
 }
 
 /* *sent: rows that all parts receive. */
-static int look_all(const struct sight *s, int64_t *sent) {
+static int note_all(const struct neighbour_parts *s, int64_t *sent) {
   const struct dist_parts *p = s->parts;
   const struct dist_graph *g = p->graph;
   int64_t rows = 0;
 #pragma omp parallel for schedule(dynamic, 1024) reduction(+ : rows)
   for (int64_t v = 0; v < g->rows.nodes; v++) {
-    look(s, v);
+    note(s, v);
     rows += __builtin_popcountll(s->seen[v] & all_parts(p) & ~((uint64_t)1 << p->part[v]));
   }
   *sent = rows;
@@ -52,7 +52,7 @@ static int look_all(const struct sight *s, int64_t *sent) {
 }
 
 /* Rows less that are sent if v moves to part `to`: its own to parts, and those of its neighbours to both. */
-static int64_t gain(const struct sight *s, int64_t v, int32_t to) {
+static int64_t gain(const struct neighbour_parts *s, int64_t v, int32_t to) {
   const struct dist_parts *p = s->parts;
   const struct coarse_graph *rows = &p->graph->rows;
   const int32_t from = p->part[v];
@@ -90,7 +90,7 @@ static int32_t heaviest(const struct dist_parts *p, const struct tally *t, int64
 }
 
 static void choose_part(struct tally *t, int64_t v, void *context) {
-  const struct sight *s = context;
+  const struct neighbour_parts *s = context;
   const struct dist_parts *p = s->parts;
   uint64_t looked_at = (uint64_t)1 << p->part[v];
   int64_t most = 0;
@@ -111,14 +111,14 @@ static void choose_part(struct tally *t, int64_t v, void *context) {
 
 int dist_parts_lessen_volume(struct dist_parts *p) {
   const struct dist_graph *g = p->graph;
-  ENDED_BY(sight_free) struct sight s = {.parts = p};
+  ENDED_BY(neighbour_parts_free) struct neighbour_parts s = {.parts = p};
   int64_t sent = 0, before = INT64_MAX;
   if (p->parts > MOST_PARTS) return OK;
   TRY(memory_arrays("parts of neighbours", ROOM(&s.seen, g->rows.nodes + g->ghosts),
                     ROOM(&s.once, g->rows.nodes + g->ghosts)));
   for (int round = 0; round < ROUNDS; round++) {
     int64_t moved = 0;
-    TRY(look_all(&s, &sent));
+    TRY(note_all(&s, &sent));
     if ((double)(before - sent) < SETTLED * (double)sent) break;
     before = sent;
     for (int share = 0; share < DIST_SHARES; share++) {

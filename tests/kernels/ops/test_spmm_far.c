@@ -136,10 +136,10 @@ static void two_matrices(struct kernels *k) {
   static const int64_t widths[] = {1, 8, 41, 47, 64, 100, 200};
   static const enum layout_tiers tiers[] = {LAYOUT_GATHER, LAYOUT_TILES, LAYOUT_TILES_ALL, LAYOUT_AUTO};
   for (int i = 0; i < 7 * 4 * 2; i++) {
-    const struct case_of_two c = {.near = i % 3 ? 1000 : 707, /* of whole segments of tiles, or not */
+    const struct case_of_two c = {.near = i % 3 ? 704 : 707, /* of whole segments of tiles, or not */
                                   .far = 331,
                                   .width = widths[i % 7],
-                                  .weighted = i / 7 % 2,
+                                  .weighted = (i / 7 + i / 28) % 2,
                                   .listed = i % 5 < 3,
                                   .scaled = i / 28,
                                   .far_first = i % 2,
