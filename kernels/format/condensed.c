@@ -187,6 +187,18 @@ int condensed_vectors(const struct csr *m, int64_t threshold, int64_t every, int
   return OK;
 }
 
+int condensed_foresee(const struct csr *m, const struct cost_case *c, const struct choice *choice,
+                      int threads, struct window_choice *windows) {
+  enum { SAMPLE = 1 << 20 }; /* entries that are looked at */
+  const struct window_rule rule = cost_window_rule(c, m->cols, choice);
+  static struct condensing condensing; /* large */
+  *windows = (struct window_choice){0};
+  if (m->near > 0 || rule.block == 0 || rule.all * rule.arc + rule.start <= rule.once) return OK;
+  TRY(condensed_count(m, choice->tile_arcs_least, 1 + m->nnz / SAMPLE, threads, &condensing));
+  *windows = cost_windows(&rule, &condensing);
+  return OK;
+}
+
 void condensed_free(struct condensed *c) {
   free_all(c->start, c->col, c->bits, c->first, c->value);
   *c = (struct condensed){0};

@@ -40,6 +40,11 @@ int condensed_count(const struct csr *m, int64_t least, int64_t every, int threa
 int condensed_vectors(const struct csr *m, int64_t threshold, int64_t every, int threads,
                       struct window_choice *taken);
 
+/* Which windows of m would be condensed beside the tiles of `choice`, by the prices of c's device; of a
+ * sample of its entries. None of a matrix of two (csr.near). Errors: FAILED when memory is short. */
+int condensed_foresee(const struct csr *m, const struct cost_case *c, const struct choice *choice,
+                      int threads, struct window_choice *windows);
+
 void condensed_free(struct condensed *condensed);
 
 static inline int64_t blocks_of_side(int64_t columns, int side) {

@@ -20,17 +20,6 @@ static int64_t bytes_of_layout(const struct layout *layout) {
          m->rows * ROW_SEGMENT_BYTES;
 }
 
-static int choose_windows(const struct kernels *k, const struct csr *m, const struct cost_case *c,
-                          const struct choice *choice, struct window_choice *windows) {
-  const struct window_rule rule = cost_window_rule(c, m->cols, choice);
-  static struct condensing condensing; /* large */
-  *windows = (struct window_choice){0};
-  if (m->near > 0 || rule.block == 0 || rule.all * rule.arc + rule.start <= rule.once) return OK;
-  TRY(condensed_count(m, choice->tile_arcs_least, 1 + m->nnz / SAMPLE, k->device->threads, &condensing));
-  *windows = cost_windows(&rule, &condensing);
-  return OK;
-}
-
 /* Windows beside the tiles or, where that is faster, instead of them. */
 static int divide(const struct kernels *k, const struct csr *m, const struct cost_case *c,
                   struct simulated_layout *layout, struct choice *choice) {
@@ -38,9 +27,9 @@ static int divide(const struct kernels *k, const struct csr *m, const struct cos
   struct window_choice instead;
   *choice = choose(c, &layout->density);
   if (layout->attends) return OK; /* attention has no windows */
-  TRY(choose_windows(k, m, c, choice, &layout->windows));
+  TRY(condensed_foresee(m, c, choice, k->device->threads, &layout->windows));
   if (choice->tiles == 0) return OK;
-  TRY(choose_windows(k, m, c, &gather, &instead));
+  TRY(condensed_foresee(m, c, &gather, k->device->threads, &instead));
   if (!cost_windows_replace(choice, &layout->windows, &gather, &instead)) return OK;
   *choice = gather;
   layout->windows = instead;

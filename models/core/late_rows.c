@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "kernels/cost/cost_models.h"
-#include "kernels/cost/cost_windows.h"
 #include "kernels/format/condensed.h"
 #include "kernels/format/tiles.h"
 #include "partition/graph/grid_cost.h"
@@ -68,19 +67,6 @@ static int predict(const struct run *run, const struct csr *own, const struct la
   return OK;
 }
 
-/* Whether windows of own columns would be condensed, which late rows have not. */
-static int condenses(const struct run *run, const struct csr *own, const struct own_product *predicted,
-                     int *yes) {
-  static struct condensing condensing; /* large */
-  const struct window_rule rule = cost_window_rule(&predicted->product, own->cols, &predicted->choice);
-  *yes = 0;
-  if (rule.block == 0 || rule.all * rule.arc + rule.start <= rule.once) return OK;
-  TRY(condensed_count(own, predicted->choice.tile_arcs_least, 1 + own->nnz / (SAMPLES * SAMPLE),
-                      run->device->threads, &condensing));
-  *yes = cost_windows(&rule, &condensing).windows > 0;
-  return OK;
-}
-
 /* Bytes of a row of X without gaps. */
 static int64_t row_bytes(const struct run *run, int64_t width) {
   return tensor_bytes(tensor_packed((struct tensor){.dtype = run->kernels->dtype, .rows = 1}, width));
@@ -139,13 +125,13 @@ static int foresee(const struct run *run, const struct layout_plan *plan, const 
                    int64_t *first) {
   const struct csr *own = &adjacency->own_part;
   struct own_product predicted;
-  int windows;
+  struct window_choice windows; /* late rows have none */
   *first = own->rows;
   if (leaves_cache(run, adjacency, plan->width)) return OK;
   TRY(predict(run, own, plan, &predicted));
   if (plan->tiers == LAYOUT_AUTO) {
-    TRY(condenses(run, own, &predicted, &windows));
-    if (windows) return OK;
+    TRY(condensed_foresee(own, &predicted.product, &predicted.choice, run->device->threads, &windows));
+    if (windows.windows > 0) return OK;
   }
   const struct choice *choice = &predicted.choice;
   const double tiles = choice->tile_seconds, gathers = choice->seconds - tiles,
