@@ -1,4 +1,6 @@
 /* gnndata partition */
+#include <omp.h>
+
 #include "io/dataset_path.h"
 #include "launch/gnndata/gnndata_commands.h"
 #include "partition/cut/partition_ahead.h"
@@ -101,10 +103,21 @@ static int make_star_expansion(struct comm *comm, const struct request *request,
   return OK;
 }
 
+/* Ranks of a host share its processors, as in a training. */
+static int share_threads(struct comm *comm, const struct request *request) {
+  char text[160];
+  int threads;
+  TRY(comm_threads(comm, (int)request->config.runtime.threads, &threads, text, sizeof text));
+  omp_set_num_threads(threads);
+  if (comm->size > 1) log_info("ranks: %d, %s", comm->size, text);
+  return OK;
+}
+
 static int run(struct comm *comm, const struct request *request) {
   ENDED_BY(dataset_close) struct dataset dataset = {0};
   ENDED_BY(graph_free) struct graph block = {0};
   ENDED_BY(partition_free) struct partition partition = {0};
+  TRY(share_threads(comm, request));
   TRY(comm_agree(comm, dataset_path_probe(request->path)));
   TRY(comm_agree(comm, dataset_path_open(&dataset, request->path)));
   int code = comm->rank

@@ -29,7 +29,8 @@ for order in degree cluster loa loa-cluster rcm; do
   says "block, 3 parts, order $order" one
   says "predicted .* ms at width 128" one
   rm g.h5.parts/block-*
-  on_ranks 3 gnndata partition g.h5 --parts 3 --method block --order $order >three
+  on_ranks 3 gnndata partition g.h5 --parts 3 --method block --order $order --set runtime.threads=2 >three
+  says 'ranks: 3, 2 threads a rank \(runtime.threads\)' three
   [ "$(grep -o 'predicted.*' three)" = "$(grep -o 'predicted.*' one)" ] || fail "$order differs on 3 ranks: $(cat three)"
 done
 gnndata partition g.h5 --parts 3 --order given >out.txt
