@@ -20,7 +20,7 @@ static int are_heads(int64_t heads, int64_t width) {
 static double attention_bytes(const struct attention *op) {
   int64_t terms = op->right.data ? 0 : op->heads * dtype_bytes(op->term.dtype);
   double arc = 4 + (double)(op->x.cols * dtype_bytes(op->x.dtype) + terms);
-  return (double)op->a->csr->nnz * arc + bytes_of(op->self) + bytes_of(op->right) +
+  return (double)op->a->csr->nnz * arc + bytes_of(op->self.x) + bytes_of(op->right) +
          (op->accumulate ? 2 : 1) * bytes_of(op->y) + bytes_of(op->positive);
 }
 
@@ -38,7 +38,7 @@ static int is_vectors(struct tensor t) {
 /* Whether the op is for arcs in all tiers that `a` has; likewise by cosines. */
 static int takes_tiers(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads,
                        const struct dropout *dropout) {
-  return a->windows == 0 && !a->plain &&
+  return a->windows == 0 && !a->plain && (a->csr->near == 0 || a->tiles == 0) &&
          (a->tiles == 0 || (attention_takes_tiles(k, width, heads) && dropout->threshold == 0));
 }
 
@@ -53,14 +53,32 @@ int64_t attention_workspace(const struct kernels *k, const struct layout *a, int
   return k->ops->attention->attention_workspace ? k->ops->attention->attention_workspace(a, width, heads) : 0;
 }
 
+/* Columns of the first matrix. */
+static int64_t near_cols(const struct csr *a) {
+  return a->near > 0 ? a->near : a->cols;
+}
+
+/* Whether the second matrix is there, where columns are of two. */
+static int is_far(const struct kernels *k, const struct csr *a, struct tensor x, struct tensor far) {
+  if (a->near == 0) return !far.data;
+  return is_matrix(k, far, a->cols - a->near, x.cols) && has_whole_rows(x) && has_whole_rows(far);
+}
+
+/* Whether they are columns of the same rows, as far behind x and far. */
+static int are_terms_of_rows(const struct attention *op) {
+  return op->term.stride * dtype_bytes(op->term.dtype) == op->x.stride * dtype_bytes(op->x.dtype) &&
+         (char *)op->term.data - (char *)op->x.data == (char *)op->far.term.data - (char *)op->far.x.data;
+}
+
 /* Whether the scores of all arcs can be found. */
 static int has_scores(const struct kernels *k, const struct attention *op) {
   int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
   if (op->right.data)
     return is_matrix(k, op->right, rows, width) && is_real(k, op->score, heads, width / heads) &&
-           !op->positive.data;
-  return is_real(k, op->term, op->a->csr->cols, heads) && is_real(k, op->row_term, rows, heads) &&
-         (!op->self.data || is_real(k, op->self_term, rows, heads));
+           !op->positive.data && op->a->csr->near == 0;
+  if (op->a->csr->near > 0 && !are_terms_of_rows(op)) return 0;
+  return is_real(k, op->term, near_cols(op->a->csr), heads) && is_real(k, op->row_term, rows, heads) &&
+         (!op->self.x.data || is_real(k, op->self.term, rows, heads));
 }
 
 int op_attention(struct kernels *k, const struct attention *op) {
@@ -68,9 +86,10 @@ int op_attention(struct kernels *k, const struct attention *op) {
   int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
   assert(are_heads(heads, width) && takes_tiers(k, op->a, width, heads, &op->dropout));
   assert(op->a->tiles == 0 || (!op->right.data && is_vectors(op->x)));
-  assert(is_matrix(k, op->x, a->cols, width) && has_scores(k, op) && is_real(k, op->log_sum, rows, heads));
-  assert(!op->self.data || is_matrix(k, op->self, rows, width));
-  assert(is_matrix(k, op->y, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
+  assert(is_matrix(k, op->x, near_cols(a), width) && is_far(k, a, op->x, op->far.x));
+  assert(has_scores(k, op) && is_real(k, op->log_sum, rows, heads));
+  assert(!op->self.x.data || is_matrix(k, op->self.x, rows, width));
+  assert(is_matrix(k, op->y, rows, width) && a->rows <= rows);
   assert(!op->positive.data ||
          (is_matrix(k, op->positive, rows, width) && is_real(k, op->share, rows, heads)));
   assert(are_sums(k, op->sums, op->y, op->right.data ? width : attention_sums_cols(k, width),
@@ -79,7 +98,7 @@ int op_attention(struct kernels *k, const struct attention *op) {
   assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH &&
                            op->epilogue->z.data == (op->mean.data ? op->mean.data : op->y.data)));
-  double arcs = (double)(a->nnz + (op->self.data ? rows : 0));
+  double arcs = (double)(a->nnz + (op->self.x.data ? rows : 0));
   double flops = (op->right.data ? 6 : 2) * arcs * (double)width;
   return RUN_OP(k, op->right.data ? "dynamic_attention" : "attention", attention_bytes(op), flops,
                 k->ops->attention->attention(k, op));
@@ -104,12 +123,13 @@ int op_attention_backward(struct kernels *k, const struct attention_backward *op
   assert(are_heads(heads, width) && (op->out == width || op->out == width / heads));
   assert(takes_tiers(k, op->a, width, heads, &op->dropout));
   assert(op->a->tiles == 0 || is_vectors(op->message));
-  assert(is_message(k, op->message, a->cols, cols) && is_matrix(k, op->x, rows, width));
+  assert(is_message(k, op->message, near_cols(a), cols) && is_matrix(k, op->x, rows, width));
+  assert(is_far(k, a, op->message, op->far));
   assert(!op->self.data || (op->self.rows <= rows && is_message(k, op->self, op->self.rows, cols)));
   assert(is_real(k, op->term, rows, heads) && is_real(k, op->term_grad, rows, heads));
   assert(!op->l.data || (is_real(k, op->l, heads, width / heads) && is_real(k, op->r, heads, width / heads) &&
                          is_real(k, op->row_term_grad, rows, heads)));
-  assert(is_matrix(k, op->dx, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
+  assert(is_matrix(k, op->dx, rows, width) && a->rows <= rows);
   assert(are_sums(k, op->sums, op->dx, width, op->has_halo || op->accumulate));
   assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
   double nnz = (double)a->nnz, bytes = nnz * (4 + (double)(cols * dtype_bytes(op->message.dtype)));

@@ -45,6 +45,11 @@ static inline int64_t attention_sums_cols(const struct kernels *k, int64_t width
   return 2 * tensor_stride(k->real, width);
 }
 
+/* Rows at the other ends of arcs; x.data NULL: there are none. */
+struct arc_ends {
+  struct tensor x, term; /* dtype [.., width], real [.., heads] */
+};
+
 /* Attention of H heads (Velickovic et al. 2018). A row of x holds the heads side by side, width / H columns
  * each; arcs (v <- u) are those of the layout and, where `self` is given, one (v <- v) a row:
  *   e_vu = LeakyReLU(term_u + row_term_v), slope .2;  a_vu = softmax of e over the arcs of row v
@@ -54,20 +59,22 @@ static inline int64_t attention_sums_cols(const struct kernels *k, int64_t width
  * in one pass with a running maximum; log_sum_v = log sum_u exp(e_vu) is all that is kept of the softmax:
  * a_vu = exp(e_vu - log_sum_v). Rows flagged `has_halo` are done with the columns seen so far, and leave y
  * and positive in `sums`; with `accumulate` what a row has there counts as one more arc, of score log_sum_v
- * and value y_v.
+ * and value y_v. By terms, and gathered, columns may be the rows of x and, from a.near on, those of `far`, as
+ * struct spmm has it: terms are then columns of the same rows as x, as far behind it in both matrices.
  * positive and share (data NULL: not wanted) are y and the sum of a over arcs with term_u + row_term_v > 0:
  * what the gradient of row_term needs of the row's columns. */
 struct attention {
   const struct layout *a;
   int64_t heads;
-  struct tensor x;               /* dtype [a.cols, width] */
-  struct tensor term;            /* real [a.cols, heads] */
-  struct tensor self, self_term; /* x and term of the rows themselves; data NULL: no self loops */
-  struct tensor row_term;        /* real [rows, heads] */
-  struct tensor right, score;    /* dtype [rows, width], real [heads, width / heads]; data NULL: terms */
-  struct dropout dropout;        /* its ids are those of the rows; see attention_counter */
-  const int64_t *col_id;         /* [a.cols] global node ids, where there is dropout */
-  const uint8_t *has_halo;       /* [rows]; NULL: all rows finish here */
+  struct tensor x;            /* dtype [a.cols, width], or [a.near, width] */
+  struct tensor term;         /* real [a.cols, heads], or [a.near, heads] */
+  struct arc_ends far;        /* [a.cols - a.near]; or absent */
+  struct arc_ends self;       /* the rows themselves; absent: no self loops */
+  struct tensor row_term;     /* real [rows, heads] */
+  struct tensor right, score; /* dtype [rows, width], real [heads, width / heads]; data NULL: terms */
+  struct dropout dropout;     /* its ids are those of the rows; see attention_counter */
+  const int64_t *col_id;      /* [a.cols] global node ids, where there is dropout */
+  const uint8_t *has_halo;    /* [rows]; NULL: all rows finish here */
   int accumulate;
   struct tensor log_sum;         /* real [rows, heads] */
   struct tensor positive, share; /* dtype [rows, width], real [rows, heads]; of terms */
@@ -110,11 +117,12 @@ static inline int64_t attention_message_cols(const struct kernels *k, int64_t ou
  * arcs (v <- u) there are; with `self` also (u <- u) of the first rows.
  *   dx_u = sum_v a_vu k_vu dy_v;  term_grad_u = sum_v LeakyReLU'(e_vu) a_vu (k_vu dy_v . x_u - delta_v)
  * Where the terms are products, term_u = l . x_u and row_term_u = r . x_u head by head, rows that finish also
- * get dx_u += term_grad_u l + row_term_grad_u r. */
+ * get dx_u += term_grad_u l + row_term_grad_u r. Messages may be those of two matrices, as forward. */
 struct attention_backward {
   const struct layout *a;
   int64_t heads;
-  struct tensor message;   /* dtype [a.cols, attention_message_cols] */
+  struct tensor message;   /* dtype [a.cols, attention_message_cols], or [a.near, ..] */
+  struct tensor far;       /* dtype [a.cols - a.near, ..], or absent */
   int64_t out;             /* columns of dz in it: width, or width / heads of a mean */
   struct tensor self;      /* messages of the first rows themselves, which have that arc; data NULL: none */
   struct tensor x, term;   /* dtype [rows, width], real [rows, heads] */

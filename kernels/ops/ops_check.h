@@ -25,6 +25,11 @@ static inline int is_either_matrix(const struct kernels *k, struct tensor t, int
   return is_matrix(k, t, rows, cols) || is_real(k, t, rows, cols);
 }
 
+/* Rows of whole vectors of a GPU. */
+static inline int has_whole_rows(struct tensor t) {
+  return (uintptr_t)t.data % 16 == 0 && t.stride * dtype_bytes(t.dtype) % ROW_BYTES == 0;
+}
+
 /* t has a bit for each element of such a matrix. */
 static inline int is_of_signs(struct tensor t, int64_t rows, int64_t cols) {
   return t.dtype == BITS && has_shape(t, rows, (cols + 7) / 8);

@@ -73,11 +73,6 @@ int op_spmm_takes_epilogue(const struct epilogue_backward *below) {
          !below->bias_grad && !below->shift_grad && !below->residual_grad.data && !below->chained_wgrad;
 }
 
-/* Rows of whole vectors of a GPU. */
-static int has_whole_rows(struct tensor t) {
-  return (uintptr_t)t.data % 16 == 0 && t.stride * dtype_bytes(t.dtype) % ROW_BYTES == 0;
-}
-
 static void check_columns(const struct kernels *k, const struct spmm *op) {
   const struct csr *a = op->a->csr;
   const int64_t near = a->near > 0 ? a->near : a->cols;

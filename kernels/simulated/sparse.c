@@ -130,7 +130,7 @@ static double arc_width(const struct kernels *k, int64_t cols, int64_t reals) {
 static int attention(struct kernels *k, const struct attention *op) {
   const double width = arc_width(k, op->x.cols, op->right.data ? 0 : op->heads);
   const double kept = (double)(op->y.cols + (op->positive.data ? op->positive.cols : 0));
-  const double beside = bytes_of(op->self) + bytes_of(op->right) + bytes_of(op->positive) +
+  const double beside = bytes_of(op->self.x) + bytes_of(op->right) + bytes_of(op->positive) +
                         parted(op->a, kept, op->has_halo, op->accumulate, &op->sums, op->y.dtype);
   if (op->a->tiles > 0) return attend_tiles_by_terms(k, op->a, op->heads, width, beside);
   return attend(k, op->a, width, beside);

@@ -103,8 +103,8 @@ static void say_tiles(const struct layout *layout, struct bench_row *row) {
 static int measure_forward(struct bench *bench, struct attention_case *c, const char *name,
                            const struct layout *layout) {
   struct attention op = {.a = layout, .heads = c->heads, .x = c->x.tensor, .term = c->term.tensor};
-  op.self = op.x;
-  op.self_term = op.term;
+  op.self.x = op.x;
+  op.self.term = op.term;
   op.row_term = c->row_term.tensor;
   op.log_sum = c->log_sum.tensor;
   op.positive = c->positive.tensor;

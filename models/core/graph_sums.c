@@ -16,8 +16,10 @@ static int layouts_init(struct direction *d, struct run *run, const struct layou
   d->adjacency = adjacency;
   TRY(layout_init(run->kernels, &adjacency->own_part, plan, &d->own_part));
   TRY(layout_init(run->kernels, &adjacency->halo_part, plan, &d->halo_part));
-  return adjacency->late_part.rows > 0 ? layout_init(run->kernels, &adjacency->late_part, plan, &d->late_part)
-                                       : OK;
+  if (adjacency->late_part.rows == 0) return OK;
+  struct layout_plan late = *plan;
+  if (plan->scores.heads > 0) late.tiers = LAYOUT_GATHER; /* tiles of attention have one matrix */
+  return layout_init(run->kernels, &adjacency->late_part, &late, &d->late_part);
 }
 
 /* Number i of the directions, NULL behind the last one: P, P^T, and those of the levels. */
@@ -68,6 +70,8 @@ static int direction_plan(struct direction *d, struct arena *arena, int wants_id
   if (d->borrowed) return OK;
   d->has_halo = arena_take(arena, adjacency_rows(d->adjacency));
   if (wants_ids) d->halo_id = arena_take(arena, d->adjacency->halo.rows * (int64_t)sizeof *d->halo_id);
+  if (wants_ids && d->late_part)
+    d->late_id = arena_take(arena, d->adjacency->late_part.cols * (int64_t)sizeof *d->late_id);
   return halo_prepare(&d->adjacency->halo, arena);
 }
 
@@ -92,11 +96,12 @@ int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena,
   if (p->backward.borrowed) {
     p->backward.has_halo = p->forward.has_halo;
     p->backward.halo_id = p->forward.halo_id;
+    p->backward.late_id = p->forward.late_id;
   }
   p->exchange.packed = arena_tensor(arena, dtype, larger(halo_send_rows(in), halo_send_rows(out)), width);
   p->exchange.tail = arena_tensor(arena, dtype, larger(in->rows, out->rows), width);
   p->exchange.arena = arena;
-  if (p->forward.late_part || p->backward.late_part)
+  if (!p->attends.on && (p->forward.late_part || p->backward.late_part)) /* messages lie there as they are */
     p->exchange.beside = arena_tensor(arena, dtype, graph_scales_rows(p, run), width);
   if (hands_sums_over(p, run))
     p->sums = arena_tensor(arena, run->kernels->real, graph_scales_rows(p, run), width);
@@ -120,9 +125,18 @@ static int meet(struct propagation *p, struct run *run, struct direction *d) {
   return OK;
 }
 
+static int upload_late_ids(struct run *run, const struct direction *d) {
+  const int64_t own = d->adjacency->late_part.near * (int64_t)sizeof *d->late_id;
+  const struct halo *halo = &d->adjacency->halo;
+  TRY(device_upload(run->device, STREAM_COMPUTE, d->late_id, run->shard->global_id, own));
+  return device_upload(run->device, STREAM_COMPUTE, (char *)d->late_id + own, halo->id,
+                       halo->rows * (int64_t)sizeof *d->late_id);
+}
+
 static int upload_rows(struct run *run, struct direction *d) {
   const struct halo *halo = &d->adjacency->halo;
   if (d->borrowed) return OK;
+  if (d->late_id) TRY(upload_late_ids(run, d));
   if (d->halo_id)
     TRY(device_upload(run->device, STREAM_COMPUTE, d->halo_id, halo->id,
                       halo->rows * (int64_t)sizeof *halo->id));
@@ -146,6 +160,7 @@ static int64_t workspace_of_attention(const struct propagation *p, const struct 
   for (int i = 0; (d = direction_at(p, i)); i++) {
     most = larger(most, attention_workspace(run->kernels, d->own_part, width, heads));
     most = larger(most, attention_workspace(run->kernels, d->halo_part, width, heads));
+    if (d->late_part) most = larger(most, attention_workspace(run->kernels, d->late_part, width, heads));
   }
   return most;
 }
@@ -186,12 +201,10 @@ void graph_sums_free(struct propagation *p, struct run *run) {
   free(p->level);
 }
 
-/* What happens between the begin of an exchange and the last of its rows. late: of late rows, NULL where
- * there are none; first_half: see halo_start. */
+/* What happens between the begin of an exchange and the last of its rows; first_half: see halo_start. */
 struct passing {
   propagation_part *part;
-  int (*late)(struct run *run, const struct direction *d, struct tensor x, struct tensor tail,
-              enum spmm_phase phase, void *context);
+  propagation_late *late;
   void *context;
   int64_t first_half;
 };
@@ -205,7 +218,7 @@ static int run_part(struct run *run, const struct direction *d, struct tensor x,
 static int run_late(struct run *run, const struct direction *d, struct tensor x, struct tensor tail,
                     enum spmm_phase phase, const struct passing *passing) {
   const char *name = phase == SPMM_AHEAD ? "late rows ahead" : "late rows";
-  if (!passing->late || !d->late_part) return OK;
+  if (!d->late_part || (phase == SPMM_AHEAD && d->late_part->tiles == 0)) return OK;
   return PROFILE(name, passing->late(run, d, x, tail, phase, passing->context));
 }
 
@@ -233,9 +246,18 @@ static int pass_parts(struct propagation *p, struct run *run, const struct direc
   return halo->rows > 0 ? run_part(run, d, tail, 1, whole, passing) : OK;
 }
 
+/* What late rows read has its scale, and lies in whole rows in the same block as the halo's rows. */
+static int is_beside_tail(const struct propagation *p, struct tensor x) {
+  const int64_t place = (const char *)x.data - p->exchange.arena->base;
+  return (uintptr_t)x.data % 16 == 0 && x.stride * dtype_bytes(x.dtype) % ROW_BYTES == 0 && place >= 0 &&
+         place < p->exchange.arena->size;
+}
+
 int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,
-                    const void *scale, propagation_part *part, void *context) {
-  return pass_parts(p, run, d, message, scale, &(struct passing){.part = part, .context = context});
+                    const void *scale, propagation_part *part, propagation_late *late, void *context) {
+  const struct passing passing = {.part = part, .late = late, .context = context};
+  assert(!d->late_part || message.rows == 0 || is_beside_tail(p, message));
+  return pass_parts(p, run, d, message, scale, &passing);
 }
 
 /* A product with P: what its parts have in common. */
@@ -307,14 +329,7 @@ static int64_t first_half_of(const struct run *run, const struct direction *d, s
   return epilogue && (epilogue->norm != NORM_NONE || epilogue->loss) ? 0 : halo_first_half(x);
 }
 
-/* What late rows read has its scale, and lies in whole rows in the same block as the halo's rows. */
-static int is_beside_tail(const struct propagation *p, struct tensor x) {
-  const int64_t place = (const char *)x.data - p->exchange.arena->base;
-  return (uintptr_t)x.data % 16 == 0 && x.stride * dtype_bytes(x.dtype) % ROW_BYTES == 0 && place >= 0 &&
-         place < p->exchange.arena->size;
-}
-
-/* Otherwise a copy does. */
+/* Where X is not, a copy is. */
 static int bring_beside_tail(const struct propagation *p, struct run *run, const struct direction *d,
                              struct propagate_ends *ends, struct tensor *x) {
   const struct gather copy = {.x = *x,

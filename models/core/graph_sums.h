@@ -3,6 +3,7 @@
 #ifndef MODELS_CORE_GRAPH_SUMS_H
 #define MODELS_CORE_GRAPH_SUMS_H
 
+#include "kernels/ops/sparse.h"
 #include "models/core/propagation.h"
 
 /* What propagate.h does where P is of a graph; and its parts (struct propagation_ops), for grid_sums.h. */
@@ -17,10 +18,15 @@ int graph_sums_multiply(struct propagation *p, struct run *run, const struct dir
 
 /* The way of P x and of other work of that kind: the rows `message` [own, w] of all ranks' nodes in two
  * parts, own rows first (halo 0), then the halo's (halo 1) once they have landed; the latter only where there
- * are any. The halo's come times `scale`, real [own] of the rows that are sent; NULL: 1. */
+ * are any. The halo's come times `scale`, real [own] of the rows that are sent; NULL: 1. Late rows are summed
+ * whole in between: what tensor cores multiply of them while the halo is under way (SPMM_AHEAD), and the rest
+ * from `message` and from what has landed, `tail` [halo rows, w]. */
 typedef int propagation_part(struct run *run, const struct direction *direction, struct tensor message,
                              int halo, void *context);
+typedef int propagation_late(struct run *run, const struct direction *direction, struct tensor message,
+                             struct tensor tail, enum spmm_phase phase, void *context);
 int propagate_parts(struct propagation *p, struct run *run, const struct direction *direction,
-                    struct tensor message, const void *scale, propagation_part *part, void *context);
+                    struct tensor message, const void *scale, propagation_part *part, propagation_late *late,
+                    void *context);
 
 #endif

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "kernels/cost/cost_attention.h"
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/condensed.h"
 #include "kernels/format/tiles.h"
@@ -21,8 +22,9 @@ enum { SAMPLES = 16, SAMPLE = 1 << 17 /* entries of each that are looked at */ }
  * it, or a panel of a wider one (kernels/cuda/spmm/spmm_variant.cuh). */
 enum { CACHE = 40 << 20, WHOLE_ROW = 192, PANEL = 128 };
 
-/* A product with own columns, as it is predicted. */
+/* A product with own columns, as it is predicted; of attention by that model. */
 struct own_product {
+  struct cost_model attention;
   struct cost_case product;
   struct choice choice;
 };
@@ -51,14 +53,18 @@ static int sample_density(const struct csr *m, int threads, struct density *dens
   return OK;
 }
 
-static int predict(const struct run *run, const struct csr *own, const struct layout_plan *plan,
-                   struct own_product *predicted) {
+static int predict(const struct propagation *p, const struct run *run, const struct csr *own,
+                   const struct layout_plan *plan, struct own_product *predicted) {
   const int threads = run->device->threads;
   struct density density;
   predicted->product = (struct cost_case){.model = cost_model_of(run->device->name),
                                           .precision = run->config->runtime.precision,
                                           .width = plan->width,
                                           .weighted = own->weight != NULL};
+  if (p->attends.on) {
+    predicted->attention = cost_attention(predicted->product.model, larger(plan->scores.heads, 1));
+    predicted->product.model = &predicted->attention;
+  }
   TRY(sample_density(own, threads, &density));
   const struct cost_case *c = &predicted->product;
   predicted->choice = plan->tiers == LAYOUT_AUTO    ? choose(c, &density)
@@ -97,13 +103,17 @@ static int64_t row_behind(const struct csr *m, double share) {
   return smaller((row + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS, m->rows);
 }
 
+/* Reals of a row between two parts, over its width: attention keeps y and positive there, then dx. */
+static const double SUMS_OF_ATTENTION = 1.5;
+
 /* Seconds that the rows from `first` on save: sums that are neither written nor read, which costs little
  * where they stay in the caches; and a kernel, where they are all, or else less one more. */
-static double gain(const struct run *run, const struct adjacency *adjacency, const struct own_product *own,
-                   int64_t first) {
+static double gain(const struct propagation *p, const struct run *run, const struct adjacency *adjacency,
+                   const struct own_product *own, int64_t first) {
   const struct cost_model *model = own->product.model;
   const struct csr *halo = &adjacency->halo_part;
-  const double row = (double)own->product.width * (double)dtype_bytes(run->kernels->real),
+  const double row = (p->attends.on ? SUMS_OF_ATTENTION : 1) * (double)own->product.width *
+                     (double)dtype_bytes(run->kernels->real),
                sums = row * (double)adjacency_rows(adjacency),
                beyond = log(sums / model->cached_bytes) / log(model->distant_bytes / model->cached_bytes);
   int64_t early = 0;
@@ -114,22 +124,23 @@ static double gain(const struct run *run, const struct adjacency *adjacency, con
 }
 
 /* Whether rows of both matrices, as one gather reads them, fit no cache, while those of each would. */
-static int leaves_cache(const struct run *run, const struct adjacency *adjacency, int64_t width) {
-  const int64_t row = row_bytes(run, width), pass = row <= WHOLE_ROW ? row : PANEL,
+static int leaves_cache(const struct propagation *p, const struct run *run, const struct adjacency *adjacency,
+                        int64_t width) {
+  const int64_t row = row_bytes(run, width), pass = row <= WHOLE_ROW || p->attends.on ? row : PANEL,
                 own = pass * adjacency->own_part.cols, halo = pass * adjacency->halo.rows;
   return larger(own, halo) <= CACHE && own + halo > CACHE;
 }
 
 /* The first late row as constants have it; all rows: none is late. */
-static int foresee(const struct run *run, const struct layout_plan *plan, const struct adjacency *adjacency,
-                   int64_t *first) {
+static int foresee(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
+                   const struct adjacency *adjacency, int64_t *first) {
   const struct csr *own = &adjacency->own_part;
   struct own_product predicted;
   struct window_choice windows; /* late rows have none */
   *first = own->rows;
-  if (leaves_cache(run, adjacency, plan->width)) return OK;
-  TRY(predict(run, own, plan, &predicted));
-  if (plan->tiers == LAYOUT_AUTO) {
+  if (leaves_cache(p, run, adjacency, plan->width)) return OK;
+  TRY(predict(p, run, own, plan, &predicted));
+  if (plan->tiers == LAYOUT_AUTO && !p->attends.on) {
     TRY(condensed_foresee(own, &predicted.product, &predicted.choice, run->device->threads, &windows));
     if (windows.windows > 0) return OK;
   }
@@ -137,18 +148,19 @@ static int foresee(const struct run *run, const struct layout_plan *plan, const 
   const double tiles = choice->tile_seconds, gathers = choice->seconds - tiles,
                hides = hiding_seconds(run, &adjacency->halo, plan->width);
   const int64_t late = row_behind(own, (hides - tiles) / gathers);
-  if (choice->tiles > 0 && late > 0) return OK;
-  if (gain(run, adjacency, &predicted, late) >= LEAST_GAIN * choice->seconds) *first = late;
+  if (choice->tiles > 0 && (late > 0 || p->attends.on)) return OK;
+  if (gain(p, run, adjacency, &predicted, late) >= LEAST_GAIN * choice->seconds) *first = late;
   return OK;
 }
 
-/* Tiles and the gather alone go by both matrices' rows. Levels borrow rows of the whole. */
+/* Tiles and the gather alone go by both matrices' rows, of attention the gather by terms. Levels borrow rows
+ * of the whole. */
 static int is_of_use(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
                      const struct adjacency *adjacency) {
   const int tiers = plan->tiers == LAYOUT_AUTO || plan->tiers == LAYOUT_TILES ||
                     plan->tiers == LAYOUT_TILES_ALL || plan->tiers == LAYOUT_GATHER ||
                     plan->tiers == LAYOUT_GATHER_IN_ORDER;
-  return tiers && !p->attends.on && !p->reduces && run->shard->levels.count == 0 &&
+  return tiers && (!p->attends.on || p->attends.by_terms) && !p->reduces && run->shard->levels.count == 0 &&
          adjacency->late_part.rows == 0 && adjacency->halo_part.rows > 0 && plan->width > 0;
 }
 
@@ -156,12 +168,12 @@ int late_rows_move(const struct propagation *p, const struct run *run, const str
                    struct adjacency *adjacency) {
   const double share = run->config->runtime.late_rows;
   int64_t first = adjacency->own_part.rows;
-  assert(adjacency->late_part.rows == 0 || (!p->attends.on && !p->reduces));
+  assert(adjacency->late_part.rows == 0 || !p->reduces);
   if (!is_of_use(p, run, plan, adjacency)) return OK;
   if (share >= 0)
     first = row_behind(&adjacency->own_part, 1 - share);
   else if (!run->device->ops->on_host)
-    TRY(foresee(run, plan, adjacency, &first));
+    TRY(foresee(p, run, plan, adjacency, &first));
   if (first == adjacency->own_part.rows) return OK;
   if (run->comm->rank == 0)
     log_detail("late rows: on rank 0 %.1f%% of the rows are summed when the halo is there",

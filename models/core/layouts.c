@@ -145,11 +145,12 @@ int layouts_print(const struct propagation *propagation, const struct run *run) 
 
 /* Tiles or vectors, never both. */
 void layouts_say_attention(const struct propagation *p, const struct run *run) {
-  const struct layout *own = p->forward.own_part, *halo = p->forward.halo_part;
+  const struct layout *own = p->forward.own_part, *halo = p->forward.halo_part, *late = p->forward.late_part;
+  const int64_t gathered = late ? late->csr->nnz : 0;
   const int64_t entries = own->tile_entries + halo->tile_entries + own->window_entries + halo->window_entries;
   const int64_t count = own->tiles + halo->tiles + own->window_blocks + halo->window_blocks;
   if (run->comm->rank != 0 || count == 0) return;
   log_detail("attention: on rank 0 %.1f%% of the arcs lie in %lld %s",
-             100 * (double)entries / (double)(own->csr->nnz + halo->csr->nnz), (long long)count,
+             100 * (double)entries / (double)(own->csr->nnz + halo->csr->nnz + gathered), (long long)count,
              own->vectors + halo->vectors > 0 ? "blocks of 8 column vectors" : "tiles");
 }

@@ -48,6 +48,7 @@ struct direction {
   void *col_scale;   /* real [own]; NULL: 1; halo rows arrive times theirs */
   uint8_t *has_halo; /* [own] on the device */
   int64_t *halo_id;  /* [halo rows] global node ids on the device, where they are wanted */
+  int64_t *late_id;  /* [own + halo rows] likewise, of the late part's columns */
   int halves;        /* on all ranks a product may take its halo in two halves of the columns */
   struct hyper_way way;
 };
@@ -104,10 +105,10 @@ struct grid_sums {
   struct message *send, *recv; /* [cols] */
 };
 
-/* Layouts are for attention, not for products. scores: most heads of a layer, where arcs of all layers may
- * lie in tiles; of no heads: they are gathered. */
+/* Layouts are for attention, not for products. by_terms: of all layers. scores: most heads of a layer, where
+ * arcs of all layers may lie in tiles; of no heads: they are gathered. */
 struct attending {
-  int on;
+  int on, by_terms;
   struct arc_scores scores;
 };
 

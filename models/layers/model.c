@@ -257,6 +257,7 @@ int model_init(struct model *model, struct run *run) {
   TRY(build(model, run, 0));
   TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
   TRY(add_feature_rows(model, run));
+  model->propagation.attends.by_terms = program_attends_by_terms(&model->program);
   model->propagation.attends.scores = program_scores_in_tiles(&model->program, run);
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, program_widest_sum(&model->program)));
   if (model->propagation.attends.on) layouts_say_attention(&model->propagation, run);

@@ -207,6 +207,15 @@ int64_t program_widest_sum(const struct program *p) {
   return width;
 }
 
+int program_attends_by_terms(const struct program *p) {
+  int attends = 0, by_terms = 0;
+  for (int s = 0; s < p->steps; s++) {
+    attends += step_attends(p->step[s].kind);
+    by_terms += p->step[s].kind == STEP_ATTEND;
+  }
+  return by_terms > 0 && by_terms == attends;
+}
+
 struct arc_scores program_scores_in_tiles(const struct program *p, const struct run *run) {
   const struct kernels *k = run->kernels;
   const struct arc_scores none = {0};

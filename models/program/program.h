@@ -134,6 +134,8 @@ int program_is_of_features(const struct program *p, int value);
 int program_passes_by(const struct program *p, int value);
 /* The widest sum over arcs, for which layouts are made. */
 int64_t program_widest_sum(const struct program *p);
+/* Whether there is attention, all of it by terms (STEP_ATTEND). */
+int program_attends_by_terms(const struct program *p);
 /* Most heads of a step of attention, where the arcs of all such steps may lie in tiles; else none. */
 struct arc_scores program_scores_in_tiles(const struct program *p, const struct run *run);
 

@@ -20,6 +20,8 @@ static int64_t rare = -1;
 static int even_rows;
 /* Two of three blocks of 128 rows by 64 columns have hardly any arcs. */
 static int thin;
+/* Rows are late: summed whole, from two matrices. */
+static int late;
 
 /* Columns of the halo, all of which row 7 has where it is full: a GPU cuts it into 72 pieces, which take a
  * block two rounds to add (kernels/cuda/attention/parts/long_rows_of_arcs.cuh). */
@@ -61,8 +63,8 @@ static inline void make_part(struct csr *m, int64_t first, int64_t end, int list
 }
 
 struct parts {
-  struct csr own, halo;
-  struct layout *own_layout, *halo_layout;
+  struct csr own, halo, late;
+  struct layout *own_layout, *halo_layout, *late_layout;
   uint8_t *has_halo; /* on the device */
 };
 
@@ -70,7 +72,10 @@ static inline void open_parts(struct kernels *k, struct parts *p) {
   *p = (struct parts){0};
   make_part(&p->own, 0, own, 0);
   make_part(&p->halo, own, own + halo, 1);
+  make_part(&p->late, 0, own + halo, 0);
+  p->late.near = own;
   assert_true(p->halo.rows > 0 && p->halo.rows < own);
+  if (late) assert_ok(layout_init(k, &p->late, &plan_of_arcs, &p->late_layout));
   assert_ok(layout_init(k, &p->own, &plan_of_arcs, &p->own_layout));
   assert_ok(layout_init(k, &p->halo, &plan_of_arcs, &p->halo_layout));
   uint8_t *has_halo = host_block(own);
@@ -81,8 +86,10 @@ static inline void open_parts(struct kernels *k, struct parts *p) {
 static inline void close_parts(struct kernels *k, struct parts *p) {
   layout_free(k, p->own_layout);
   layout_free(k, p->halo_layout);
+  layout_free(k, p->late_layout);
   csr_free(&p->own);
   csr_free(&p->halo);
+  csr_free(&p->late);
 }
 
 /* Messages on the host: pieces of them are put in, then all goes to the device. */
@@ -116,6 +123,23 @@ static inline struct tensor upload_messages(struct kernels *k, const struct mess
   assert_ok(
       device_upload(k->device, STREAM_COMPUTE, m->on_device.data, m->image, tensor_bytes(m->on_device)));
   return m->on_device;
+}
+
+/* Both matrices as one lies behind the other: rows of the halo, one that is nobody's, own rows. */
+static inline double *with_halo_first(const double *value, int64_t cols) {
+  double *both = host_block((own + halo + 1) * cols * 8);
+  memcpy(both, value + own * cols, (size_t)(halo * cols) * sizeof *both);
+  for (int64_t j = 0; j < cols; j++) both[halo * cols + j] = 99;
+  memcpy(both + (halo + 1) * cols, value, (size_t)(own * cols) * sizeof *both);
+  return both;
+}
+
+/* Of such a matrix. */
+static inline struct tensor own_rows(struct tensor both) {
+  return tensor_rows(both, halo + 1, own);
+}
+static inline struct tensor halo_rows(struct tensor both) {
+  return tensor_rows(both, 0, halo);
 }
 
 /* A piece's values, [rows, cols]. */

@@ -79,7 +79,23 @@ static inline double weights_tolerance(const struct kernels *k) {
   return plan_of_arcs.scores.heads > 0 ? tolerance_of(k) : real_tolerance(k);
 }
 
-/* Runs op, which has the scores' tensors and the outputs of its own, over both parts. all: x, [own + halo,
+/* x and terms of rows that are late, side by side. */
+static inline void place_late(struct kernels *k, const double *x, struct attention *op) {
+  const int64_t behind = message_elements(k, width);
+  struct messages messages = make_messages(k, own + halo + 1, behind + message_reals(k, heads), WIDE_GAPS);
+  const struct tensor rows = tensor_columns(messages.on_device, 0, width);
+  const struct tensor terms = tensor_reals(k, messages.on_device, behind, heads);
+  put(&messages, rows, with_halo_first(x, width));
+  put(&messages, terms, with_halo_first(values_of(k, op->term), heads));
+  upload_messages(k, &messages);
+  op->x = op->self.x = own_rows(rows);
+  op->term = op->self.term = own_rows(terms);
+  op->far.x = halo_rows(rows);
+  op->far.term = halo_rows(terms);
+}
+
+/* Runs op, which has the scores' tensors and the outputs of its own, over both parts, or over rows that are
+ * late. all: x, [own + halo,
  * width]. with_mean: over the heads, into a real matrix that is ended in place, so that ending a row twice
  * would show; else y is ended into a matrix of its own. Results beside e, but `positive` and `share`. */
 static inline void check_both_parts(struct kernels *k, struct attention *op, const double *x, int64_t pad,
@@ -93,8 +109,8 @@ static inline void check_both_parts(struct kernels *k, struct attention *op, con
   const struct tensor all = padded_matrix(k, x, cols, width, pad), terms = op->term;
   op->a = parts.own_layout;
   op->heads = heads;
-  op->x = op->self = tensor_rows(all, 0, own);
-  op->term = op->self_term = terms.data ? tensor_rows(terms, 0, own) : terms;
+  op->x = op->self.x = tensor_rows(all, 0, own);
+  op->term = op->self.term = terms.data ? tensor_rows(terms, 0, own) : terms;
   op->dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_ATTENTION), id);
   op->col_id = id;
   op->has_halo = parts.has_halo;
@@ -108,15 +124,23 @@ static inline void check_both_parts(struct kernels *k, struct attention *op, con
 #pragma omp parallel for num_threads(2)
   for (int64_t v = 0; v < own; v++)
     for (int64_t i = v * heads; i < (v + 1) * heads; i++) expect_row(&op->dropout, x, scores, i, e);
-  assert_ok(op_attention(k, op));
-  op->a = parts.halo_layout;
-  op->x = tensor_rows(all, own, halo);
-  if (terms.data) op->term = tensor_rows(terms, own, halo);
-  op->self.data = op->self_term.data = NULL;
-  op->col_id = id + own;
-  op->has_halo = NULL;
-  op->accumulate = 1;
-  assert_ok(op_attention(k, op));
+  if (late) {
+    op->a = parts.late_layout;
+    op->term = terms;
+    place_late(k, x, op);
+    op->has_halo = NULL;
+    assert_ok(op_attention(k, op));
+  } else {
+    assert_ok(op_attention(k, op));
+    op->a = parts.halo_layout;
+    op->x = tensor_rows(all, own, halo);
+    if (terms.data) op->term = tensor_rows(terms, own, halo);
+    op->self.x.data = op->self.term.data = NULL;
+    op->col_id = id + own;
+    op->has_halo = NULL;
+    op->accumulate = 1;
+    assert_ok(op_attention(k, op));
+  }
   for (int64_t i = 0; i < own * each; i++) e->mean[i] += bias[i % each];
   for (int64_t i = 0; i < own * width; i++) ended[i] = e->y[i] + bias[i % width];
   assert_all_close(values_of(k, op->y), e->y, own * width, mean_tolerance(k));

@@ -103,16 +103,17 @@ static inline void check_backward(struct kernels *k, int64_t out, double rate, i
                     noise_block(7, own * heads),
                     out};
   double *dx = host_block(own * width * 8), *term_grad = host_block(own * heads * 8);
-  struct messages messages = make_messages(k, cols, attention_message_cols(k, out, heads), WIDE_GAPS);
-  put(&messages, tensor_columns(messages.on_device, 0, out), g.dz);
-  put(&messages, tensor_reals(k, messages.on_device, message_elements(k, out), 3 * heads), g.reals);
-  struct tensor all = upload_messages(k, &messages);
+  struct messages messages = make_messages(k, cols + late, attention_message_cols(k, out, heads), WIDE_GAPS);
+  put(&messages, tensor_columns(messages.on_device, 0, out), late ? with_halo_first(g.dz, out) : g.dz);
+  put(&messages, tensor_reals(k, messages.on_device, message_elements(k, out), 3 * heads),
+      late ? with_halo_first(g.reals, 3 * heads) : g.reals);
+  struct tensor all = upload_messages(k, &messages), mine = late ? own_rows(all) : tensor_rows(all, 0, own);
   struct attention_backward op = {
       .a = parts.own_layout,
       .heads = heads,
-      .message = tensor_rows(all, 0, own),
+      .message = mine,
       .out = out,
-      .self = tensor_rows(all, 0, own - own / 3), /* the last rows have no arc with themselves */
+      .self = tensor_rows(mine, 0, own - own / 3), /* the last rows have no arc with themselves */
       .x = padded_matrix(k, g.x, own, width, pad),
       .term = real_matrix(k, g.term, own, heads),
       .dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_ATTENTION), id),
@@ -126,14 +127,21 @@ static inline void check_backward(struct kernels *k, int64_t out, double rate, i
   if (k->dtype != k->real) op.sums = padded_matrix_of(k, k->real, NULL, own, width, pad);
   for (int64_t i = 0; i < own * heads; i++)
     expect_gradients(&op.dropout, &g, i / heads, i % heads, dx, term_grad);
-  assert_ok(op_attention_backward(k, &op));
-  op.a = parts.halo_layout;
-  op.message = tensor_rows(all, own, halo);
-  op.self.data = NULL;
-  op.col_id = id + own;
-  op.accumulate = 1;
-  op.has_halo = NULL;
-  assert_ok(op_attention_backward(k, &op));
+  if (late) {
+    op.a = parts.late_layout;
+    op.far = halo_rows(all);
+    op.has_halo = NULL;
+    assert_ok(op_attention_backward(k, &op));
+  } else {
+    assert_ok(op_attention_backward(k, &op));
+    op.a = parts.halo_layout;
+    op.message = tensor_rows(all, own, halo);
+    op.self.data = NULL;
+    op.col_id = id + own;
+    op.accumulate = 1;
+    op.has_halo = NULL;
+    assert_ok(op_attention_backward(k, &op));
+  }
   assert_all_close(values_of(k, op.dx), dx, own * width, mean_tolerance(k) + tolerance_of(k));
   /* In tiles weights are rounded, where they multiply dz and where they multiply deltas. */
   assert_all_close(values_of(k, op.term_grad), term_grad, own * heads,

@@ -88,9 +88,10 @@ vectors=(--set runtime.layout=vectors --set runtime.vector_threshold=2 --set tra
 late_some=(--set runtime.late_rows=0.4 --set train.lr=0.003)
 late_all=(--set runtime.late_rows=1.0 --set runtime.layout=tiles --set dataset.path=dense.h5 --set train.lr=0.003)
 late_sage=(--set runtime.late_rows=0.4 --set model.type=sage --set train.lr=0.002)
+late_gat=("${gat[@]}" --set runtime.late_rows=0.4)
 late() {
   works gnndata synth dense.h5 --nodes 6000 --degree 60 --features 37 --classes 7 --community-size 128 --seed 3
-  models late_some late_all late_sage
+  models late_some late_all late_sage late_gat
 }
 models() { # NAME...
   for model in "$@"; do

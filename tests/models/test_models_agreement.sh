@@ -51,11 +51,13 @@ train 4 again
 # Some rows, or all, wait for the halo, and are then summed whole: in models of each way to begin and to end a sum.
 all=$names
 cp models all_models
-grep -E '^(sage.mean|sage.sum|gin.learned|gcnii|appnp) ' all_models >models
+grep -E '^(sage.mean|sage.sum|gat|gin.learned|gcnii|appnp) ' all_models >models
 names=$(cut -d ' ' -f 1 models)
-train 2 late.2 runtime.precision=fp64 runtime.late_rows=0.4
-train 4 late.4 runtime.late_rows=1.0
+train 2 whole.2 runtime.precision=fp64 runtime.rows=all
+train 2 late.2 runtime.precision=fp64 runtime.rows=all runtime.late_rows=0.4
+train 4 late.4 runtime.rows=all runtime.late_rows=1.0
 for name in $names; do
+  ! cmp -s "losses.$name.whole.2" "losses.$name.late.2" || fail "$name: no row was late"
   within "$name.fp64.1" "$name.late.2" 50 1e-9
   within "$name.fp32.1" "$name.late.4" 50 1e-4
 done

@@ -79,10 +79,11 @@ static void take_arc(const struct attention *op, uint32_t epoch, struct row *row
 static void take_arcs(const struct attention *op, uint32_t epoch, struct row *row, int64_t first,
                       int64_t end) {
   int drops = op->dropout.threshold > 0;
+  const int64_t near = op->a->csr->near;
   for (int64_t e = first; e < end; e++) {
     int64_t u = op->a->csr->col[e];
-    take_arc(op, epoch, row, row_of(op->x, u), row->term ? row_of(op->term, u) : NULL,
-             drops ? op->col_id[u] : 0);
+    take_arc(op, epoch, row, row_of_two(op->x, op->far.x, near, u),
+             row->term ? row_of_two(op->term, op->far.term, near, u) : NULL, drops ? op->col_id[u] : 0);
   }
 }
 
@@ -147,8 +148,8 @@ static void compute_row(const struct attention *op, uint32_t epoch, int64_t i, s
                     .positive = op->positive.data ? row_of(op->positive, v) : NULL};
   int drops = op->dropout.threshold > 0;
   begin_row(op, &row);
-  if (op->self.data)
-    take_arc(op, epoch, &row, row_of(op->self, v), row.term ? row_of(op->self_term, v) : NULL,
+  if (op->self.x.data)
+    take_arc(op, epoch, &row, row_of(op->self.x, v), row.term ? row_of(op->self.term, v) : NULL,
              drops ? op->dropout.id[v] : 0);
   take_segments(op, epoch, &row, first, end, place);
   end_row(op, &row);

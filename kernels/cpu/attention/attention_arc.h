@@ -21,6 +21,11 @@ static inline void keep_heads(const struct dropout *op, uint32_t epoch, int64_t 
   }
 }
 
+/* Row u of two matrices, the second from row `near` on; near 0: of x. */
+static inline real *row_of_two(struct tensor x, struct tensor far, int64_t near, int64_t u) {
+  return near > 0 && u >= near ? row_of(far, u - near) : row_of(x, u);
+}
+
 /* a . LeakyReLU(x + right) of a head's columns. */
 static inline real dynamic_score(const real *x, const real *right, const real *a, int64_t n) {
   real sum = 0;

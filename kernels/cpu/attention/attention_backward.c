@@ -40,7 +40,8 @@ static void take_arcs(const struct attention_backward *op, uint32_t epoch, int64
   int drops = op->dropout.threshold > 0;
   for (int64_t e = first; e < end; e++) {
     int64_t v = op->a->csr->col[e];
-    take_arc(op, epoch, u, row_of(op->message, v), drops ? op->col_id[v] : 0, grad);
+    take_arc(op, epoch, u, row_of_two(op->message, op->far, op->a->csr->near, v), drops ? op->col_id[v] : 0,
+             grad);
   }
 }
 

@@ -45,6 +45,17 @@ static int set_sums(struct kernels *k, const struct layout *layout, int64_t widt
   return kernels_workspace(k, cuda_attention_workspace(layout, width, heads), (void **)&op->partial);
 }
 
+/* Where columns' rows lie of x and stats, which are columns of the same rows where there is `far`. */
+static int place_columns(const struct layout *layout, struct tensor far, struct attention_sums *op) {
+  const char *first = op->x.data;
+  const ptrdiff_t stats = op->stats.data - op->x.data;
+  TRY(row_places_of(&first, op->x.bytes, layout->csr->near, far, &op->places));
+  if (layout->csr->near == 0 || far.rows == 0) return OK;
+  op->x = {(char *)first, op->places.unit};
+  op->stats = {(char *)first + stats, op->places.unit};
+  return OK;
+}
+
 /* The arcs in tiles, before the others: they are of terms, and none is dropped. */
 static int sum_tiles(struct kernels *k, const struct layout *layout, const struct attention_sums *op,
                      struct attention_tiles tiles) {
@@ -133,12 +144,13 @@ int cuda_attention(struct kernels *k, const struct attention *op) {
   task.sums.stats = rows_of(op->term);
   task.sums.mine = rows_of(op->right.data ? op->right : op->row_term);
   task.sums.col_id = op->col_id;
-  task.wide = is_wide(op->x) && is_wide(op->self) && is_wide(op->right) &&
+  TRY(place_columns(op->a, op->far.x, &task.sums));
+  task.wide = is_wide(op->x) && is_wide(op->self.x) && is_wide(op->right) &&
               heads_are_wide(&task.sums, op->x.dtype);
   if (op->right.data) set_score(op->score, epilogue);
-  epilogue->self = rows_of(op->self);
-  epilogue->self_stats = rows_of(op->self_term);
-  epilogue->selves = op->self.data ? (int32_t)op->self.rows : 0;
+  epilogue->self = rows_of(op->self.x);
+  epilogue->self_stats = rows_of(op->self.term);
+  epilogue->selves = op->self.x.data ? (int32_t)op->self.x.rows : 0;
   epilogue->sum = rows_of(op->y);
   epilogue->log_sum = rows_of(op->log_sum);
   if (op->positive.data) epilogue->positive = rows_of(op->positive), epilogue->all = rows_of(op->share);
@@ -203,6 +215,7 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   task.sums.averaged = op->out != op->x.cols;
   if (task.sums.averaged) task.sums.factor = 1 / (float)op->heads;
   task.sums.col_id = op->col_id;
+  TRY(place_columns(op->a, op->far, &task.sums));
   task.wide = is_wide(message) && (!op->self.data || is_wide(self)) && is_wide(op->x) && is_wide(op->dx) &&
               is_wide(op->sums) && heads_are_wide(&task.sums, op->x.dtype);
   if (op->self.data) {

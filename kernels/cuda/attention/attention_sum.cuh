@@ -55,6 +55,7 @@ struct attention_sums {
   const int32_t *col, *piece_row;
   struct rows x;              /* of the arcs' other ends: X, or their messages, which begin with dz */
   struct rows stats;          /* real: term; or row_term, log_sum and delta, `heads` each */
+  struct row_places places;   /* of both; rows of two matrices are x.bytes, which are stats.bytes, apart */
   struct rows mine;           /* real: row_term; or term */
   int32_t heads, each, width; /* columns of a head, of all of them */
   bool averaged;              /* x has the columns of one head, for all of them */
@@ -279,27 +280,27 @@ static __device__ __forceinline__ void weigh(const struct attention_sums &op, co
   }
 }
 
-/* Adds up to AHEAD arcs of which `left` remain; their ids are with the group's lanes from place b on. Behind
- * a row segment's end its last arc is read again and weighs nothing. */
+/* Adds up to AHEAD arcs of which `left` remain; their ids, and the places of these, are with the group's
+ * lanes from number b on. Behind a row segment's end its last arc is read again and weighs nothing. */
 template <class S>
 static __device__ __forceinline__ void add_arcs(const struct attention_sums &op, const struct stand<S> &me,
-                                                int left, int id, int b, float mine, uint32_t epoch,
-                                                int64_t row_id, struct gathered<S> &g) {
+                                                int left, int id, uint32_t place, int b, float mine,
+                                                uint32_t epoch, int64_t row_id, struct gathered<S> &g) {
   struct columns_in_memory<typename S::T, S::WIDE> x[S::AHEAD][S::VECS];
   float stats[S::OWN][S::STATS], keeps[S::OWN], weight[S::OWN];
   int64_t other[S::OWN];
 #pragma unroll
   for (int q = 0; q < S::OWN; q++) {
-    const int c = __shfl_sync(~0u, id, me.first + b + q * S::TEAM + me.member);
-    read_stats<S>(op.stats, op.heads, c, me.head, stats[q]);
-    if (S::DROPS) other[q] = __ldg(op.col_id + c);
+    const int from = me.first + b + q * S::TEAM + me.member;
+    read_stats<S>(op.stats, op.heads, (int32_t)__shfl_sync(~0u, place, from), me.head, stats[q]);
+    if (S::DROPS) other[q] = __ldg(op.col_id + __shfl_sync(~0u, id, from));
   }
 #pragma unroll
   for (int u = 0; u < S::AHEAD; u++) {
-    const uint32_t c = (uint32_t)__shfl_sync(~0u, id, me.first + b + u);
+    const uint32_t row = __shfl_sync(~0u, place, me.first + b + u);
 #pragma unroll
     for (int j = 0; j < S::VECS; j++)
-      x[u][j] = fetch<typename S::T, S::WIDE>(op.x.data + me.offset[j] + (uint64_t)c * op.x.bytes);
+      x[u][j] = fetch<typename S::T, S::WIDE>(op.x.data + me.offset[j] + (uint64_t)row * op.x.bytes);
   }
 #pragma unroll
   for (int q = 0; q < S::OWN && S::DROPS; q++) keeps[q] = kept<S>(op, epoch, row_id, other[q], me.head);
@@ -323,9 +324,10 @@ sum_arcs(const struct attention_sums &op, const struct row_segment &row_segment,
   clear(g);
   for (int at = 0; at < longest; at += S::LANES) {
     const int next = last >= 0 ? __ldg(ids + min(me.lane + at + S::LANES, last)) : 0;
+    const uint32_t place = place_of(op.places, id);
 #pragma unroll 1 /* batches must not be drawn together: their loads would not fit the registers */
     for (int b = 0; b < S::LANES && at + b < longest; b += S::AHEAD) /* alike for the whole warp */
-      add_arcs(op, me, row_segment.count - at - b, id, b, mine, epoch, row_id, g);
+      add_arcs(op, me, row_segment.count - at - b, id, place, b, mine, epoch, row_id, g);
     id = next;
   }
 #pragma unroll

@@ -237,30 +237,6 @@ static int run_csr(struct kernels *k, const struct spmm *op, const struct spmm_p
   return part->end < op->x.cols ? OK : epilogue_apart(k, op, &fused);
 }
 
-/* Where the rows are that `from` has and those of op->far, both counted from what lies first, in the largest
- * units that there are: of ROW_BYTES 2^32 are 128 GiB. Errors: FAILED where these are too few. */
-static int place_rows(const struct spmm *op, const struct source *from, struct sums *sums) {
-  const int64_t near = op->a->csr->near, far_bytes = op->far.stride * dtype_bytes(op->far.dtype);
-  const char *far = (const char *)op->far.data, *first = far && far < from->x ? far : from->x;
-  sums->x = from->x;
-  sums->x_bytes = (uint32_t)from->bytes;
-  sums->places = {INT32_MAX, sums->x_bytes, 1, 0, 1, 0};
-  if (near == 0 || op->far.rows == 0) return OK;
-  const uint64_t before = (uint64_t)(from->x - first), behind = (uint64_t)(far - first);
-  const uint64_t bits = before | behind | (uint64_t)from->bytes | (uint64_t)far_bytes, unit = bits & -bits;
-  const uint64_t end = max(before + (uint64_t)(near * from->bytes), behind + tensor_bytes(op->far)) / unit;
-  if (end > UINT32_MAX)
-    FAIL(FAILED, "two matrices lie too far apart for a product of both; set runtime.late_rows = 0");
-  sums->x = first;
-  sums->places = {(int32_t)near,
-                  (uint32_t)unit,
-                  (uint32_t)(from->bytes / unit),
-                  (uint32_t)(before / unit),
-                  (uint32_t)(far_bytes / unit),
-                  (uint32_t)(behind / unit) - (uint32_t)near * (uint32_t)(far_bytes / unit)};
-  return OK;
-}
-
 /* What a product keeps in the workspace: sums of pieces of long rows at its beginning, a copy of X, what
  * tiles and condensed windows need. From shapes alone. */
 struct plan {
@@ -327,7 +303,9 @@ int cuda_spmm_part(struct kernels *k, const struct spmm *op, const struct spmm_p
   if (op->phase != SPMM_REST)
     TRY(cuda_windows_multiply(k, op, from->x, from->bytes, &plan.windows, workspace));
   if (op->phase == SPMM_AHEAD) return OK;
-  TRY(place_rows(op, from, &sums));
+  sums.x = from->x;
+  sums.x_bytes = (uint32_t)from->bytes;
+  TRY(row_places_of(&sums.x, from->bytes, op->a->csr->near, op->far, &sums.places));
   return run(k, op, part, &sums, from, &plan.windows, workspace);
 }
 

@@ -6,17 +6,11 @@
 #ifndef KERNELS_CUDA_SPMM_SPMM_SUM_CUH
 #define KERNELS_CUDA_SPMM_SPMM_SUM_CUH
 
+#include "kernels/cuda/common/row_places.cuh"
 #include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/layout/row_segment.cuh"
 #include "kernels/cuda/spmm/loss_row.cuh"
 #include "kernels/cuda/spmm/norm_row.cuh"
-
-/* Where rows of X lie: row c begins c step + shift units behind the first byte, by the second pair from row
- * `near` on. */
-struct row_places {
-  int32_t near;
-  uint32_t unit, step, shift, far_step, far_shift;
-};
 
 struct sums {
   struct packed_row_segments row_segment;
@@ -63,11 +57,6 @@ struct place {
   int lane;
   bool spare;
 };
-
-static __device__ __forceinline__ uint32_t place_of(const struct row_places &places, int32_t id) {
-  const bool far = id >= places.near;
-  return (uint32_t)id * (far ? places.far_step : places.step) + (far ? places.far_shift : places.shift);
-}
 
 /* Adds up to AHEAD entries of which `left` remain (FULL: all); where their rows lie and their factors are
  * with the group's lanes. Loads need no test: behind a row segment's end they repeat its last entry, which is

@@ -1,5 +1,7 @@
 /* aggregate: y = P x, y = P^T x, what is added behind it, and the gradients of what P itself depends on; and
  * other passes over the arcs. */
+#include <assert.h>
+
 #include "kernels/ops/elementwise.h"
 #include "models/core/graph_scales.h"
 #include "models/core/hyper.h"
@@ -70,11 +72,26 @@ static int run_part(struct run *run, const struct direction *d, struct tensor x,
   arcs->halo = halo;
   arcs->a = halo ? d->halo_part : d->own_part;
   arcs->x = x;
+  arcs->far = (struct tensor){0};
   arcs->col_id = halo ? d->halo_id : arcs->pass->id;
   arcs->has_halo = halo || run->comm->size == 1 ? NULL : d->has_halo;
   return arcs->part(arcs);
 }
 
+static int run_late(struct run *run, const struct direction *d, struct tensor x, struct tensor tail,
+                    enum spmm_phase phase, void *context) {
+  struct arcs *arcs = context;
+  (void)run;
+  assert(phase == SPMM_REST); /* they have no tiles */
+  arcs->halo = 0;
+  arcs->a = d->late_part;
+  arcs->x = x;
+  arcs->far = tail;
+  arcs->col_id = d->late_id;
+  arcs->has_halo = NULL;
+  return arcs->part(arcs);
+}
+
 int rule_arcs(struct arcs arcs, const struct direction *d, struct tensor message) {
-  return propagate_parts(arcs.pass->propagation, arcs.pass->run, d, message, NULL, run_part, &arcs);
+  return propagate_parts(arcs.pass->propagation, arcs.pass->run, d, message, NULL, run_part, run_late, &arcs);
 }

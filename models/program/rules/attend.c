@@ -42,8 +42,12 @@ static int attend_part(const struct arcs *arcs) {
                          .y = tensor_out(pass, step, 0),
                          .mean = tensor_out(pass, step, 1),
                          .epilogue = arcs->epilogue};
+  if (arcs->far.data) {
+    op.far.x = tensor_columns(arcs->far, 0, width);
+    op.far.term = left_of(pass, arcs->far, step);
+  }
   if (!arcs->halo)
-    op.self = tensor_rows(op.x, 0, op.y.rows), op.self_term = tensor_rows(op.term, 0, op.y.rows);
+    op.self.x = tensor_rows(op.x, 0, op.y.rows), op.self.term = tensor_rows(op.term, 0, op.y.rows);
   if (pass->training) op.positive = tensor_out(pass, step, 3), op.share = tensor_out(pass, step, 4);
   return op_attention(pass->run->kernels, &op);
 }
@@ -69,6 +73,7 @@ static int gather_part(const struct arcs *arcs) {
   struct attention_backward op = {.a = arcs->a,
                                   .heads = step->heads,
                                   .message = arcs->x,
+                                  .far = arcs->far,
                                   .out = tensor_in(pass, step, 0).cols,
                                   .x = tensor_columns(x, 0, (int64_t)step->heads * step->width),
                                   .term = left_of(pass, x, step),

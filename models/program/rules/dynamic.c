@@ -35,7 +35,7 @@ static int attend_part(const struct arcs *arcs) {
                          .y = tensor_out(pass, step, 0),
                          .mean = tensor_out(pass, step, 1),
                          .epilogue = arcs->epilogue};
-  if (!arcs->halo) op.self = tensor_rows(op.x, 0, op.y.rows);
+  if (!arcs->halo) op.self.x = tensor_rows(op.x, 0, op.y.rows);
   return op_attention(pass->run->kernels, &op);
 }
 

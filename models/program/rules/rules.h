@@ -106,7 +106,7 @@ const void *rule_scale(const struct pass *pass, const struct step *step);
 /* The dropout of a layer's coefficients of attention. */
 struct dropout rule_attention_dropout(const struct pass *pass, int layer);
 
-/* A pass of a step over the arcs in two parts, see propagate_parts: what it is of, and the part at hand. */
+/* A pass of a step over the arcs in parts, see propagate_parts: what it is of, and the part at hand. */
 struct arcs {
   const struct pass *pass;
   const struct step *step;
@@ -115,7 +115,8 @@ struct arcs {
   int way;                         /* backward: which of the arcs, where there are both ways */
   int halo;                        /* the part is the halo's */
   const struct layout *a;
-  struct tensor x;         /* the rows of its columns */
+  struct tensor x;         /* the rows of its columns; of late rows those of own columns, */
+  struct tensor far;       /* and of the halo's; else absent */
   const int64_t *col_id;   /* their global node ids */
   const uint8_t *has_halo; /* rows that it does not finish; NULL: none */
 };

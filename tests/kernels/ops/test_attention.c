@@ -115,6 +115,21 @@ TEST(gradients_are_gathered_over_both_parts) {
   on_every_table(backward);
 }
 
+/* Late rows: the second matrix lies before the first one. */
+static void whole_rows_of_two_matrices(struct kernels *k) {
+  late = 1;
+  forward(k);
+  backward(k);
+  set_arcs(130, MANY_PIECES, .005, 1);
+  set_heads(4, 32);
+  check_forward(k, 2, 0, OWN_GAPS, 1);
+  late = 0;
+}
+
+TEST(late_rows_are_summed_from_two_matrices) {
+  on_every_table(whole_rows_of_two_matrices);
+}
+
 static void check_terms(struct kernels *k, int64_t pad) {
   double *x = integer_block(1, own * width), *l = integer_block(2, width), *r = integer_block(3, width);
   double *left = host_block(own * heads * 8), *right = host_block(own * heads * 8);

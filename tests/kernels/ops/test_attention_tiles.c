@@ -126,8 +126,8 @@ static void check_rare(struct kernels *k) {
                          .positive = padded_matrix(k, NULL, own, width, OWN_GAPS),
                          .share = real_matrix(k, NULL, own, heads),
                          .y = padded_matrix(k, NULL, own, width, OWN_GAPS)};
-  op.self = op.x;
-  op.self_term = op.term;
+  op.self.x = op.x;
+  op.self.term = op.term;
   assert_ok(op_attention(k, &op));
   double *y = values_of(k, op.y), *positive = values_of(k, op.positive);
   for (int64_t i = 0; i < own * width; i++) {
