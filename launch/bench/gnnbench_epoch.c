@@ -74,8 +74,11 @@ static int run_profiled(struct pass *pass, int reps) {
 
 static struct bench_row row_of(const struct bench *bench, const char *name, const char *pass) {
   const struct config *config = &job.config;
-  char as[32] = "";
+  const struct grid grid = run->directory->grid;
+  char as[64] = "";
   if (run->comm->lone) snprintf(as, sizeof as, " as %d/%d", run->comm->rank, run->comm->size);
+  if (run->comm->lone && grid.cols > 1)
+    snprintf(as, sizeof as, " as %d/%d in %dx%d", run->comm->rank, run->comm->size, grid.rows, grid.cols);
   struct bench_row row = bench_row_of(bench, name, 0, "%.16s %s %lldx%lld%s%s%s", job.dataset.name,
                                       config->model.type, (long long)config->model.layers,
                                       (long long)config->model.hidden, as, pass[0] ? ", " : "", pass);
@@ -146,7 +149,7 @@ static int start(void) {
 
 /* The graph is divided among as many ranks as there would be; one of them is here. */
 static int start_lone(const struct bench_options *options) {
-  struct network network;
+  struct grid_machine machine;
   uint64_t hash = 0;
   int threads = 1;
   job.ranks = (int)options->epoch.ranks;
@@ -154,11 +157,11 @@ static int start_lone(const struct bench_options *options) {
   TRY(comm_threads(&job.comm, (int)job.config.runtime.threads, &threads, job.threads, sizeof job.threads));
   TRY(device_open(&job.device, job.config.runtime.device, 0, 1, threads));
   TRY(kernels_open(&job.kernels, &job.device, job.config.runtime.precision));
-  TRY(plan_network(options->epoch.network, cost_model_of(job.device.name), &network));
+  machine = job_machine(&job);
+  TRY(plan_network(options->epoch.network, cost_model_of(job.device.name), &machine.network));
   TRY(job_read(&job, &hash));
-  TRY(job_divide(&job, &job.comm, NULL, hash));
-  TRY(job_levels_order_all(&job.levels, &job.partition));
-  TRY(lone_rank_init(&lone, &job, (int)options->epoch.rank, &network, &job.device, &job.kernels));
+  TRY(lone_rank_divide(&job, &machine, hash));
+  TRY(lone_rank_init(&lone, &job, (int)options->epoch.rank, &machine.network, &job.device, &job.kernels));
   trainer = &lone.trainer;
   run = &lone.run;
   return start();

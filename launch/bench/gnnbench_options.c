@@ -197,7 +197,8 @@ static const char *const notes[] = {
         "without overlap, for each part alone. An epoch is forward, backward and optimiser. The bound is max(pack +\n"
         "exchange, own part) and all other parts, each alone; the last row says how the epoch stands to it.\n"
         "--as: the graph is divided among so many ranks, and one of them trains its share as if the others were there;\n"
-        "its messages do not travel, but last as long as the network needs for them.\n",
+        "its messages do not travel, but last as long as the network needs for them. The grid\n"
+        "is the one that so many ranks would take.\n",
 };
 /* clang-format on */
 

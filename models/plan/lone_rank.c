@@ -20,6 +20,13 @@ static int make_shard(struct lone_rank *lone, struct job *job, const struct devi
   return shard_read_split(comm, &job->dataset, &lone->directory, job->config.dataset.split, &lone->shard);
 }
 
+int lone_rank_divide(struct job *job, const struct grid_machine *machine, uint64_t hash) {
+  ENDED_BY(comm_close) struct comm ranks = {0};
+  TRY(comm_lone_open(&ranks, &job->comm, 0, job->ranks, &machine->network));
+  TRY(job_divide(job, &ranks, machine, hash));
+  return job_levels_order_all(&job->levels, &job->partition);
+}
+
 int lone_rank_init(struct lone_rank *lone, struct job *job, int rank, const struct network *network,
                    struct device *device, struct kernels *kernels) {
   *lone = (struct lone_rank){0};

@@ -14,7 +14,11 @@ struct lone_rank {
   struct run run;
 };
 
-/* Rank `rank` of job->ranks. The job has been read and divided (job.h) by one process; it keeps its graph,
+/* job_divide, and the order by levels, among ranks of hosts of which there are none: machine->network says
+ * how they would be connected. */
+int lone_rank_divide(struct job *job, const struct grid_machine *machine, uint64_t hash);
+
+/* Rank `rank` of job->ranks. The job has been read and divided by one process; it keeps its graph,
  * the device and the kernels, which outlive *lone. The trainer is not started. Of a device that stores
  * nothing features are not read. Errors: BAD_INPUT for a hypergraph; what set-up says. */
 int lone_rank_init(struct lone_rank *lone, struct job *job, int rank, const struct network *network,

@@ -82,7 +82,6 @@ static int find_suspects(const struct partition *p, int suspect[SUSPECTS]) {
   return count;
 }
 
-/* As a training would, on hosts of which there are none. */
 static int divide(const struct plan *plan, struct job *job, uint64_t hash) {
   const struct config *config = &job->config;
   const struct grid_machine machine = {.model = plan->gpu,
@@ -90,10 +89,7 @@ static int divide(const struct plan *plan, struct job *job, uint64_t hash) {
                                        .network = plan->network,
                                        .overlaps = config->runtime.overlap,
                                        .memory = (int64_t)plan->gpu->memory_bytes};
-  ENDED_BY(comm_close) struct comm ranks = {0};
-  TRY(comm_lone_open(&ranks, &job->comm, 0, job->ranks, &plan->network));
-  TRY(job_divide(job, &ranks, &machine, hash));
-  return job_levels_order_all(&job->levels, &job->partition);
+  return lone_rank_divide(job, &machine, hash);
 }
 
 static int fill(struct plan *plan, struct job *job, uint64_t hash, struct plan_row *row) {

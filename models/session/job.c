@@ -136,7 +136,7 @@ static int64_t memory_of_rank(const struct job *job) {
   return job->device.ops->on_host ? memory_limit(job->comm.local_size) : job->device.memory;
 }
 
-static struct grid_machine machine_of(const struct job *job) {
+struct grid_machine job_machine(const struct job *job) {
   const int on_host = job->device.ops->on_host;
   const struct cost_model *model = on_host ? &cost_model_cpu : cost_model_of(job->device.name);
   return (struct grid_machine){.model = model,
@@ -269,7 +269,7 @@ int job_build(struct job *job) {
   TRY(check_needs(job));
   TRY(job_read(job, &hash));
   job->seconds.read = profile_clock() - begun;
-  const struct grid_machine machine = machine_of(job);
+  const struct grid_machine machine = job_machine(job);
   TRY(PROFILE_HOST("partition", job_divide(job, &job->comm, &machine, hash)));
   memory_return_freed();
   TRY(make_shard(job));

@@ -43,11 +43,12 @@ int job_setup(struct job *job);
 /* Steps of job_setup, for those who look at something in between or go on in another way. job_open: settings,
  * constants, the dataset's header. job_build: all that is left, of which job_read: this rank's block of the
  * graph, its hash and its levels. job_divide: the partition among job->ranks, which stand on hosts as those
- * of `ranks` and are like `machine` (partition/graph/grid_cost.h; NULL: "auto" is parts alone); the order is
- * not yet by levels. */
+ * of `ranks` and are like `machine` (partition/graph/grid_cost.h), for instance this rank's, job_machine;
+ * NULL: "auto" is parts alone. The order is not yet by levels. */
 int job_open(struct job *job);
 int job_build(struct job *job);
 int job_read(struct job *job, uint64_t *hash);
+struct grid_machine job_machine(const struct job *job);
 int job_divide(struct job *job, struct comm *ranks, const struct grid_machine *machine, uint64_t hash);
 /* Collective. Errors: FAILED where the device has less memory left than training will take, naming the parts
  * and the settings that matter. */

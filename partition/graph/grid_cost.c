@@ -33,10 +33,23 @@ struct network grid_cost_network(const struct cost_model *model, int local_size)
   return network;
 }
 
-double grid_cost_halo(double halo, int ranks, int parts) {
-  if (parts >= ranks || ranks < 2) return halo;
-  const double full = halo / (ranks - 1), power = .7 + .3 * full * full;
-  return fmin(parts - 1, halo * pow((parts - 1.) / (ranks - 1.), power));
+/* Arcs of a node that, drawn at random, lead to `halo` of so many other parts in the mean; and back. */
+static double drawn_arcs(double halo, double parts) {
+  static const double most = 1 - 1e-6; /* of all parts */
+  return -parts * log(1 - fmin(halo / parts, most));
+}
+static double drawn_halo(double arcs, double parts) {
+  return parts * (1 - exp(-arcs / parts));
+}
+
+double grid_cost_halo(const struct grid_work *work, int ranks, int parts) {
+  if (parts >= ranks || ranks < 2) return work->halo;
+  if (parts == 1) return 0;
+  const double others = ranks - 1, fewer = parts - 1, drawn = drawn_arcs(work->halo, others),
+               cut = work->cut * (double)work->arcs / (double)larger(work->nodes, 1),
+               share = pow(drawn < cut ? drawn / cut : 1, 1.5),
+               shapeless = (1 - 1. / parts) / (1 - 1. / ranks), shaped = pow(fewer / others, .7);
+  return drawn_halo(drawn * (share * shapeless + (1 - share) * shaped), fewer);
 }
 
 /* Bytes of a number that travels. */
@@ -114,7 +127,7 @@ static struct grid_seconds sum_seconds(const struct grid_work *work, const struc
   const int ranks = grid.rows * grid.cols;
   const double bytes = number_bytes(machine->precision), cols = travelling(machine, grid, width),
                own = (double)work->nodes / ranks, part = own * grid.cols,
-               halo = part * grid_cost_halo(work->halo, ranks, grid.rows),
+               halo = part * grid_cost_halo(work, ranks, grid.rows),
                inner = 1 - work->cut * (1 - 1. / grid.rows) / (1 - 1. / ranks);
   const double product = (double)work->arcs / grid.rows *
                          arc_seconds(work, machine, grid_slice(grid, width), part + halo);

@@ -56,10 +56,14 @@ struct grid grid_cost_least(const struct grid_work *work, const struct grid_mach
                             struct grid *second);
 
 /* Rows that come to parts of the graph, for each node, where the graph is cut into fewer `parts` than those
- * `ranks` whose halo is known. Between the two limits: where parts need all rows, others' parts less one; on
- * the sparse graphs that were looked at (parts - 1) to the power of .7. Of 2 to 8 parts of nine graphs, from
- * 4 to 16, cut by METIS, .59 to 1.5 of what they are, in the median 8% off. */
-double grid_cost_halo(double halo, int ranks, int parts);
+ * `ranks` whose halo and cut work has.
+ *
+ * The halo says how many arcs of a node, were they drawn, would lead to so many of the other parts. The more
+ * of its cut arcs they are, the less the graph has a shape that parts follow: of a graph without, cut arcs
+ * become fewer as 1 - 1 / parts, of one with a shape as (parts - 1) to the power of .7. Between the two by
+ * that share to the power of 1.5. Of halos of .3 rows and more, of twelve graphs in 2 to 32 parts from 4 to
+ * 64, by METIS and in blocks, half are within 5%, nine of ten within 18%, all within .55 and 1.8. */
+double grid_cost_halo(const struct grid_work *work, int ranks, int parts);
 
 /* The ways between ranks as that model's stored constants say, and where they say nothing of hosts, a usual
  * network: a port of 400 Gbit/s for each GPU. A processor's ranks share the port of their host. */

@@ -169,6 +169,16 @@ says 'late rows: on rank 0 100.0% of the rows'
 # A slow network is what an epoch waits for.
 works gnnbench epoch config.toml --as 0/2 --network 1gbit,1gbit --reps 2 --json
 says '"op": "wait"'
+# One rank alone takes the grid that they would take together.
+lone=(config.toml --set runtime.device=cpu --set runtime.threads=1 --set runtime.rows=all --set dataset.path=columns.h5
+  --set model.layers=3 --set model.hidden=128 --as 1/6 --reps 1 --json)
+works gnndata synth columns.h5 --nodes 3000 --degree 200 --features 16 --classes 4
+works gnnbench epoch "${lone[@]}" --network 1gbit,1gbit,2
+says ' as 1/6 in 1x6'
+works gnnbench epoch "${lone[@]}" --network 1gbit,1gbit,2 --set partition.grid=6x1
+says ' as 1/6"'
+works gnnbench epoch "${lone[@]}" --network 10GB/s,10GB/s,6
+says ' as 1/6"'
 
 refused 2 '--plan 2,1: numbers of ranks are wanted' gnntrain config.toml --plan 2,1
 refused 2 '--plan 0: numbers of ranks are wanted' gnntrain config.toml --plan 0

@@ -131,22 +131,43 @@ TEST(what_is_behind_own_columns_takes_a_share_of_the_time_alone) {
   assert_close(after.all - beside.all, (1 - overlaps.network.beside) * after.exchange, 1e-9);
 }
 
-/* Halos of METIS's parts of three graphs: soc-Slashdot0902, amazon_computers, and a made one that needs
- * nearly all rows. */
+/* Halos and cuts of METIS's parts: soc-Slashdot0902, amazon_computers, and two made ones, without structure
+ * and with communities. */
 TEST(halos_of_fewer_parts_are_about_what_they_are) {
-  static const double rows[3][4] = {
-      {.370, .911, 1.646, 2.537}, {.521, 1.086, 2.104, 3.417}, {1, 2.996, 6.855, 13.83}};
-  static const int parts[] = {2, 4, 8, 16};
-  for (int g = 0; g < 3; g++) {
-    for (int i = 0; i < 3; i++)
-      for (int known = i + 1; known < 4; known++) {
-        const double halo = grid_cost_halo(rows[g][known], parts[known], parts[i]);
-        assert_close(halo / rows[g][i], 1, .15);
+  enum { GRAPHS = 4, CUTS = 5 };
+  static const int parts[CUTS] = {2, 4, 8, 16, 64};
+  static const struct {
+    int64_t nodes, arcs, halo[CUTS], cut[CUTS];
+  } graph[GRAPHS] = {
+      {82168, 1086763, {30368, 74889, 135257, 208478, 398785}, {272804, 485030, 623804, 712384, 807788}},
+      {13752, 491722, {7171, 15135, 28934, 45412, 101446}, {65424, 111616, 195350, 207008, 329140}},
+      {1000000,
+       24999970,
+       {985691, 2751631, 5837915, 9918117, 17135437},
+       {9807200, 16349442, 19257944, 20980848, 22036498}},
+      {2449029,
+       131011822,
+       {2400787, 6727977, 12845587, 19100274, 28300212},
+       {19914332, 32200818, 31396214, 31723808, 32828124}}};
+  for (int g = 0; g < GRAPHS; g++)
+    for (int known = 1; known < CUTS; known++)
+      for (int i = 0; i < known; i++) {
+        const double nodes = (double)graph[g].nodes;
+        const struct grid_work work = {.nodes = graph[g].nodes,
+                                       .arcs = graph[g].arcs,
+                                       .halo = (double)graph[g].halo[known] / nodes,
+                                       .cut = (double)graph[g].cut[known] / (double)graph[g].arcs};
+        const double tolerance = parts[known] <= 8 * parts[i] ? .25 : .85;
+        assert_close(grid_cost_halo(&work, parts[known], parts[i]) * nodes / (double)graph[g].halo[i], 1,
+                     tolerance);
       }
-  }
-  assert_close(grid_cost_halo(3, 4, 1), 0, 0);
-  assert_close(grid_cost_halo(2.5, 4, 4), 2.5, 0);
-  assert_close(grid_cost_halo(0, 1, 1), 0, 0);
+  const struct grid_work all = {.nodes = 8000, .arcs = 8000000, .halo = 63, .cut = .98},
+                         none = {.nodes = 8000};
+  assert_close(grid_cost_halo(&all, 64, 8), 7, .01);
+  assert_close(grid_cost_halo(&all, 64, 1), 0, 0);
+  assert_close(grid_cost_halo(&all, 64, 64), 63, 0);
+  assert_close(grid_cost_halo(&none, 64, 8), 0, 0);
+  assert_close(grid_cost_halo(&none, 1, 1), 0, 0);
 }
 
 /* Halos are stored where GPUs reach each other; slices are messages. */
