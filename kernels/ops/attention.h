@@ -19,15 +19,19 @@ static inline int cosine_takes_tiles(const struct kernels *k, int64_t width) {
 }
 
 /* What a row of one rank tells rows of another travels as one row of dtype: elements, and behind them reals
- * as they lie in memory. Each piece begins at a multiple of ROW_BYTES, and messages have tensor_stride's
- * strides. */
+ * as they lie in memory. Each piece begins at the next multiple of ROW_BYTES, so that narrow rows lie in one
+ * line with their reals, and messages have tensor_stride's strides. Elements may own the gap behind them
+ * before the reals are written, not afterwards. */
+static inline int64_t message_piece(enum dtype dtype, int64_t count) {
+  return tensor_packed((struct tensor){.dtype = dtype}, count).stride;
+}
 static inline int64_t message_elements(const struct kernels *k, int64_t count) {
-  return tensor_stride(k->dtype, count);
+  return message_piece(k->dtype, count);
 }
 
 /* Columns of dtype that that many reals take. */
 static inline int64_t message_reals(const struct kernels *k, int64_t count) {
-  return tensor_stride(k->dtype, count * dtype_bytes(k->real) / dtype_bytes(k->dtype));
+  return message_piece(k->dtype, count * dtype_bytes(k->real) / dtype_bytes(k->dtype));
 }
 
 /* The reals that begin at column `first` of the rows of t, dtype. */
@@ -110,7 +114,7 @@ struct attention_rows {
 };
 
 static inline int64_t attention_message_cols(const struct kernels *k, int64_t out, int64_t heads) {
-  return tensor_stride(k->dtype, message_elements(k, out) + message_reals(k, 3 * heads));
+  return message_elements(k, out) + message_reals(k, 3 * heads);
 }
 
 /* Gradients with respect to x and term, gathered over the transposed pattern: row u lists the rows v whose
@@ -166,8 +170,7 @@ struct dynamic_rows {
 /* out: columns of dz. */
 static inline int64_t dynamic_message_cols(const struct kernels *k, int64_t out, int64_t width,
                                            int64_t heads) {
-  return tensor_stride(k->dtype,
-                       message_elements(k, out) + message_elements(k, width) + message_reals(k, 2 * heads));
+  return message_elements(k, out) + message_elements(k, width) + message_reals(k, 2 * heads);
 }
 
 struct dynamic_message {
@@ -222,7 +225,7 @@ struct cosine_rows {
 static inline int64_t cosine_message_cols(const struct kernels *k, int64_t width, int backward) {
   int64_t forward = message_elements(k, width) + message_reals(k, 1);
   int64_t behind = backward ? message_elements(k, width) + message_reals(k, 2) : 0;
-  return tensor_stride(k->dtype, forward + behind);
+  return forward + behind;
 }
 
 /* The parts of messages; of forward ones the first two. */

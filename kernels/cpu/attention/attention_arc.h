@@ -41,11 +41,11 @@ struct cosine_row {
 };
 
 static inline real *cosine_inverse(real *message, int64_t width) {
-  return message + tensor_stride(REAL_DTYPE, width);
+  return message + message_piece(REAL_DTYPE, width);
 }
 
 static inline real *cosine_dz(real *message, int64_t width) {
-  return cosine_inverse(message, width) + tensor_stride(REAL_DTYPE, 1);
+  return cosine_inverse(message, width) + message_piece(REAL_DTYPE, 1);
 }
 
 /* backward: with what stands behind 1 / |x|. */
@@ -53,7 +53,7 @@ static inline struct cosine_row cosine_row(struct tensor messages, int64_t v, in
   real *message = row_of(messages, v), *dz = cosine_dz(message, width);
   struct cosine_row row = {.x = message, .inverse = *cosine_inverse(message, width)};
   if (!backward) return row;
-  const real *reals = dz + tensor_stride(REAL_DTYPE, width);
+  const real *reals = dz + message_piece(REAL_DTYPE, width);
   row.dz = dz;
   row.log_sum = reals[0];
   row.delta = reals[1];

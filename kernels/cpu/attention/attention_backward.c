@@ -21,7 +21,7 @@ static void take_arc(const struct attention_backward *op, uint32_t epoch, int64_
   const struct dropout *dropout = &op->dropout;
   int64_t heads = op->heads, width = op->x.cols / heads;
   int averaged = op->out != op->x.cols;
-  const real *term = row_of(op->term, u), *row_term = message + tensor_stride(REAL_DTYPE, op->out);
+  const real *term = row_of(op->term, u), *row_term = message + message_piece(REAL_DTYPE, op->out);
   const real *log_sum = row_term + heads, *delta = log_sum + heads;
   if (dropout->threshold > 0) keep_heads(dropout, epoch, v_id, dropout->id[u], heads, keep);
   for (int64_t h = 0; h < heads; h++) {

@@ -7,7 +7,7 @@ static void compute_row(const struct attention_rows *op, int64_t v) {
   int averaged = cols != op->y.cols;
   const real *dz = row_of(op->dz, v), *y = row_of(op->y, v), *positive = row_of(op->positive, v);
   const real *share = row_of(op->share, v);
-  real *message = row_of(op->message, v), *reals = message + tensor_stride(REAL_DTYPE, cols);
+  real *message = row_of(op->message, v), *reals = message + message_piece(REAL_DTYPE, cols);
   real *delta = reals + 2 * heads;
   memcpy(message, dz, (size_t)cols * sizeof *dz);
   memcpy(reals, row_of(op->row_term, v), (size_t)heads * sizeof(real));

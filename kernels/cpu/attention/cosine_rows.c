@@ -11,7 +11,7 @@ static void write_message(const struct cosine_rows *op, int64_t v) {
   *cosine_inverse(message, width) = length == 0 ? (real)0 : 1 / length;
   if (op->dz.cols == 0) return;
   const real *dz = row_of(op->dz, v);
-  real *reals = behind + tensor_stride(REAL_DTYPE, width);
+  real *reals = behind + message_piece(REAL_DTYPE, width);
   memcpy(behind, dz, (size_t)width * sizeof(real));
   reals[0] = row_of(op->log_sum, v)[0];
   reals[1] = dot(dz, row_of(op->y, v), width);

@@ -38,8 +38,8 @@ static void take_arc(const struct dynamic_backward *op, uint32_t epoch, const st
   const struct dropout *dropout = &op->dropout;
   int64_t heads = op->heads, width = op->x.cols / heads;
   int averaged = op->out != op->x.cols;
-  const real *right = arc->message + tensor_stride(REAL_DTYPE, op->out);
-  const real *log_sum = right + tensor_stride(REAL_DTYPE, op->x.cols), *delta = log_sum + heads;
+  const real *right = arc->message + message_piece(REAL_DTYPE, op->out);
+  const real *log_sum = right + message_piece(REAL_DTYPE, op->x.cols), *delta = log_sum + heads;
   if (dropout->threshold > 0) keep_heads(dropout, epoch, arc->v_id, arc->u_id, heads, keep);
   for (int64_t h = 0; h < heads; h++) {
     int64_t at = h * width;
@@ -58,7 +58,7 @@ static struct arc arc_of(const struct dynamic_backward *op, int64_t row, int64_t
   if (op->way == DYNAMIC_OUT)
     return (struct arc){row_of(op->x, row), row_of(op->message, col), row_of(op->x, row), col_id, row_id};
   const real *message = row_of(op->message, row);
-  return (struct arc){row_of(op->x, col), message, message + tensor_stride(REAL_DTYPE, op->out), row_id,
+  return (struct arc){row_of(op->x, col), message, message + message_piece(REAL_DTYPE, op->out), row_id,
                       col_id};
 }
 

@@ -6,8 +6,8 @@ static void write_message(const struct dynamic_rows *op, int64_t v) {
   int64_t heads = op->heads, width = op->y.cols / heads, out = op->dz.cols;
   int averaged = out != op->y.cols;
   const real *dz = row_of(op->dz, v), *y = row_of(op->y, v);
-  real *message = row_of(op->message, v), *right = message + tensor_stride(REAL_DTYPE, out);
-  real *log_sum = right + tensor_stride(REAL_DTYPE, op->y.cols), *delta = log_sum + heads;
+  real *message = row_of(op->message, v), *right = message + message_piece(REAL_DTYPE, out);
+  real *log_sum = right + message_piece(REAL_DTYPE, op->y.cols), *delta = log_sum + heads;
   memcpy(message, dz, (size_t)out * sizeof *dz);
   memcpy(right, row_of(op->right, v), (size_t)op->y.cols * sizeof *right);
   memcpy(log_sum, row_of(op->log_sum, v), (size_t)heads * sizeof *log_sum);
