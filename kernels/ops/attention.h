@@ -23,7 +23,8 @@ static inline int cosine_takes_tiles(const struct kernels *k, int64_t width) {
  * line with their reals, and messages have tensor_stride's strides. Elements may own the gap behind them
  * before the reals are written, not afterwards. */
 static inline int64_t message_piece(enum dtype dtype, int64_t count) {
-  return tensor_packed((struct tensor){.dtype = dtype}, count).stride;
+  const int64_t unit = ROW_BYTES / dtype_bytes(dtype);
+  return (count + unit - 1) / unit * unit;
 }
 static inline int64_t message_elements(const struct kernels *k, int64_t count) {
   return message_piece(k->dtype, count);
