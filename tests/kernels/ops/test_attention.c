@@ -130,6 +130,14 @@ TEST(late_rows_are_summed_from_two_matrices) {
   on_every_table(whole_rows_of_two_matrices);
 }
 
+/* Numbers of 47 columns and their reals, one line of a GPU's caches. */
+TEST(messages_of_narrow_rows_are_a_line) {
+  const struct kernels halves = {.dtype = BF16, .real = F32};
+  assert_int_equal(2 * (message_elements(&halves, 47) + message_reals(&halves, 4)), LINE_BYTES);
+  assert_int_equal(2 * attention_message_cols(&halves, 47, 2), LINE_BYTES);
+  assert_int_equal(2 * cosine_message_cols(&halves, 47, 0), LINE_BYTES);
+}
+
 static void check_terms(struct kernels *k, int64_t pad) {
   double *x = integer_block(1, own * width), *l = integer_block(2, width), *r = integer_block(3, width);
   double *left = host_block(own * heads * 8), *right = host_block(own * heads * 8);
