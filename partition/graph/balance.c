@@ -178,3 +178,99 @@ int balance_parts(const struct csr *pattern, const int64_t *count, const int64_t
   sweep_parts(&b);
   return OK;
 }
+
+/* Entries of a row that may move, and of one that is looked at; parts that are tried; rounds over all. */
+enum { MOVES_AT_MOST = 64, COUNTED_AT_MOST = 256, TRIED = 4, ROUNDS = 8 };
+
+/* Where v could move, and rows that parts would then receive beside those of now; `left`: those that its own
+ * part would not. */
+struct trial {
+  int to[TRIED], tried;
+  int64_t more[TRIED], left;
+};
+
+static int64_t entries_of(const struct csr *m, int64_t v) {
+  return m->start[v + 1] - m->start[v];
+}
+
+static int fits(const struct balance *b, int64_t v, int to) {
+  return b->load[NODES][to] + weight(b, NODES, v) <= b->limit[NODES] &&
+         b->load[NONZEROS][to] + weight(b, NONZEROS, v) <= b->limit[NONZEROS];
+}
+
+static int is_tried(const struct trial *t, int p) {
+  int found = 0;
+  for (int k = 0; k < t->tried; k++) found |= t->to[k] == p;
+  return found;
+}
+
+/* The parts with most neighbours of v that have room for it. */
+static void choose_parts(const struct balance *b, int64_t v, struct trial *t) {
+  for (int best = 0; t->tried < TRIED && best >= 0;) {
+    best = -1;
+    for (int i = 0; i < b->touches; i++) {
+      const int p = b->touched[i];
+      if (p == b->part[v] || is_tried(t, p) || !fits(b, v, p)) continue;
+      const int64_t more = best < 0 ? 1 : b->near[p] - b->near[best];
+      if (more > 0 || (more == 0 && is_lighter(b, p, best))) best = p;
+    }
+    if (best >= 0) t->to[t->tried++] = best;
+  }
+}
+
+/* The row of v's neighbour u: its own part needs it no longer if v was the only one there, the other part
+ * does if v is the first. */
+static void count_neighbour(const struct balance *b, int64_t v, int64_t u, struct trial *t) {
+  const struct csr *m = b->pattern;
+  int mine = 0, has[TRIED] = {0};
+  if (entries_of(m, u) > COUNTED_AT_MOST) return;
+  for (int64_t e = m->start[u]; e < m->start[u + 1]; e++) {
+    const int p = b->part[m->col[e]];
+    mine += p == b->part[v];
+    for (int k = 0; k < t->tried; k++) has[k] |= p == t->to[k];
+  }
+  t->left += b->part[u] != b->part[v] && mine == 1;
+  for (int k = 0; k < t->tried; k++) t->more[k] += b->part[u] != t->to[k] && !has[k];
+}
+
+/* Returns the rows that are saved by moving v, which stays where that saves none and evens nothing out. */
+static int64_t try_moves(struct balance *b, int64_t v) {
+  const struct csr *m = b->pattern;
+  const int own = b->part[v];
+  struct trial t = {.tried = 0};
+  int best = 0;
+  choose_parts(b, v, &t);
+  for (int k = 0; k < t.tried; k++) t.more[k] = (b->near[own] > 0) - (b->near[t.to[k]] > 0); /* v's own row */
+  for (int64_t e = m->start[v]; t.tried > 0 && e < m->start[v + 1]; e++) count_neighbour(b, v, m->col[e], &t);
+  for (int k = 1; k < t.tried; k++)
+    if (t.more[k] < t.more[best]) best = k;
+  if (t.tried == 0 || t.more[best] > t.left) return 0;
+  const int to = t.to[best];
+  if (t.more[best] == t.left && b->load[NODES][to] + weight(b, NODES, v) >= b->load[NODES][own]) return 0;
+  move(b, v, to);
+  return t.left - t.more[best];
+}
+
+static int64_t go_round(struct balance *b) {
+  int64_t saved = 0;
+  for (int64_t v = 0; v < b->pattern->rows; v++) {
+    const int is_last = b->load[NODES][b->part[v]] <= weight(b, NODES, v); /* parts do not become empty */
+    if (is_last || entries_of(b->pattern, v) > MOVES_AT_MOST) continue;
+    count_near(b, v);
+    if (b->touches > (b->near[b->part[v]] > 0)) saved += try_moves(b, v);
+    forget_near(b);
+  }
+  return saved;
+}
+
+int balance_lessen_rows(const struct csr *pattern, const int64_t *count, const int64_t *nnz, int parts,
+                        double balance, int32_t *part, int64_t *saved) {
+  ENDED_BY(balance_free)
+  struct balance b = {.pattern = pattern, .count = count, .nnz = nnz, .parts = parts, .part = part};
+  int64_t now = 1;
+  *saved = 0;
+  TRY(balance_init(&b, balance));
+  sort_light(&b);
+  for (int round = 0; round < ROUNDS && now > 0; round++) *saved += now = go_round(&b);
+  return OK;
+}

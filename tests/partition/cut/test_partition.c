@@ -4,6 +4,7 @@
 #include "partition/graph/balance.h"
 #include "partition/graph/metis.h"
 #include "partition/multilevel/multilevel.h"
+#include "runtime/base/fnv.h"
 #include "runtime/base/integer.h"
 #include "runtime/base/log.h"
 #include "tests/partition/making.h"
@@ -302,6 +303,76 @@ TEST(balance_lets_parts_be_as_heavy_as_a_hub) {
   int rows = 0;
   for (int v = 0; v < ROWS; v++) rows += part[v] == 1;
   assert_int_equal(rows, 105);
+  csr_free(&pattern);
+}
+
+enum { SCATTERED = 600, SCATTERED_PARTS = 12 };
+
+/* A ring of communities of 25 nodes, with arcs at random, in both directions. */
+static void make_scattered(struct csr *pattern) {
+  uint8_t(*arc)[SCATTERED] = calloc(SCATTERED, sizeof *arc);
+  int64_t nnz = 0;
+  for (int v = 0; v < SCATTERED; v++)
+    for (int i = 0; i < 4; i++) {
+      const uint64_t random = fnv_add(5, &(int[]){v, i}, 2 * sizeof(int));
+      const int u = i < 3 ? v / 25 * 25 + (int)(random % 25) : (int)(random % SCATTERED);
+      if (u != v) arc[v][u] = arc[u][v] = 1;
+    }
+  for (int i = 0; i < SCATTERED * SCATTERED; i++) nnz += arc[0][i];
+  assert_ok(csr_init(pattern, SCATTERED, SCATTERED, nnz, 0));
+  nnz = 0;
+  for (int v = 0; v < SCATTERED; v++) {
+    for (int u = 0; u < SCATTERED; u++)
+      if (arc[v][u]) pattern->col[nnz++] = u;
+    pattern->start[v + 1] = nnz;
+  }
+  free(arc);
+}
+
+static int64_t received(const struct csr *pattern, const int32_t *part) {
+  int64_t rows = 0;
+  for (int64_t v = 0; v < pattern->rows; v++) {
+    uint8_t needs[SCATTERED_PARTS] = {0};
+    for (int64_t e = pattern->start[v]; e < pattern->start[v + 1]; e++) needs[part[pattern->col[e]]] = 1;
+    for (int p = 0; p < SCATTERED_PARTS; p++) rows += p != part[v] && needs[p];
+  }
+  return rows;
+}
+
+TEST(nodes_move_where_parts_receive_fewer_rows) {
+  struct csr pattern;
+  int64_t nnz[SCATTERED], saved, again, nodes[SCATTERED_PARTS] = {0};
+  int32_t part[SCATTERED];
+  make_scattered(&pattern);
+  for (int v = 0; v < SCATTERED; v++) {
+    nnz[v] = pattern.start[v + 1] - pattern.start[v];
+    part[v] = v % 7 == 3 ? v % SCATTERED_PARTS : v / (SCATTERED / SCATTERED_PARTS);
+  }
+  const int64_t before = received(&pattern, part);
+  assert_ok(balance_lessen_rows(&pattern, NULL, nnz, SCATTERED_PARTS, 1.1, part, &saved));
+  assert_int_equal(before - received(&pattern, part), saved);
+  assert_true(saved > before / 5);
+  for (int v = 0; v < SCATTERED; v++) nodes[part[v]]++;
+  for (int p = 0; p < SCATTERED_PARTS; p++) assert_in_range(nodes[p], 1, 55);
+  assert_ok(balance_lessen_rows(&pattern, NULL, nnz, SCATTERED_PARTS, 1.1, part, &again));
+  assert_true(again <= saved / 20);
+  csr_free(&pattern);
+}
+
+/* The last node of a part stays, whatever that costs. */
+TEST(parts_do_not_become_empty) {
+  struct csr pattern;
+  int64_t nnz[3] = {2, 2, 2}, saved;
+  int32_t part[3] = {0, 0, 1};
+  assert_ok(csr_init(&pattern, 3, 3, 6, 0));
+  for (int v = 0; v < 3; v++) {
+    pattern.col[2 * v] = v == 0;
+    pattern.col[2 * v + 1] = v == 2 ? 1 : 2;
+    pattern.start[v + 1] = 2 * v + 2;
+  }
+  assert_ok(balance_lessen_rows(&pattern, NULL, nnz, 2, 2, part, &saved));
+  assert_int_equal(saved, 0);
+  assert_int_equal(part[2], 1);
   csr_free(&pattern);
 }
 
