@@ -263,10 +263,10 @@ static int64_t go_round(struct balance *b) {
   return saved;
 }
 
-int balance_lessen_rows(const struct csr *pattern, const int64_t *count, const int64_t *nnz, int parts,
-                        double balance, int32_t *part, int64_t *saved) {
+int balance_lessen_rows(const struct csr *pattern, const int64_t *nnz, int parts, double balance,
+                        int32_t *part, int64_t *saved) {
   ENDED_BY(balance_free)
-  struct balance b = {.pattern = pattern, .count = count, .nnz = nnz, .parts = parts, .part = part};
+  struct balance b = {.pattern = pattern, .nnz = nnz, .parts = parts, .part = part};
   int64_t now = 1;
   *saved = 0;
   TRY(balance_init(&b, balance));

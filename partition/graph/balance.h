@@ -20,7 +20,7 @@ int balance_parts(const struct csr *pattern, const int64_t *count, const int64_t
  * are those of a symmetric pattern, of nodes with 256 entries at most: longer ones are taken to be needed
  * everywhere. Nodes of more than 64 entries stay. Equal input, equal result. (Moves by the communication
  * volume: Hendrickson, Graph partitioning and parallel solvers: has the emperor no clothes? 1998.) */
-int balance_lessen_rows(const struct csr *pattern, const int64_t *count, const int64_t *nnz, int parts,
-                        double balance, int32_t *part, int64_t *saved);
+int balance_lessen_rows(const struct csr *pattern, const int64_t *nnz, int parts, double balance,
+                        int32_t *part, int64_t *saved);
 
 #endif

@@ -349,12 +349,12 @@ TEST(nodes_move_where_parts_receive_fewer_rows) {
     part[v] = v % 7 == 3 ? v % SCATTERED_PARTS : v / (SCATTERED / SCATTERED_PARTS);
   }
   const int64_t before = received(&pattern, part);
-  assert_ok(balance_lessen_rows(&pattern, NULL, nnz, SCATTERED_PARTS, 1.1, part, &saved));
+  assert_ok(balance_lessen_rows(&pattern, nnz, SCATTERED_PARTS, 1.1, part, &saved));
   assert_int_equal(before - received(&pattern, part), saved);
   assert_true(saved > before / 5);
   for (int v = 0; v < SCATTERED; v++) nodes[part[v]]++;
   for (int p = 0; p < SCATTERED_PARTS; p++) assert_in_range(nodes[p], 1, 55);
-  assert_ok(balance_lessen_rows(&pattern, NULL, nnz, SCATTERED_PARTS, 1.1, part, &again));
+  assert_ok(balance_lessen_rows(&pattern, nnz, SCATTERED_PARTS, 1.1, part, &again));
   assert_true(again <= saved / 20);
   csr_free(&pattern);
 }
@@ -370,7 +370,7 @@ TEST(parts_do_not_become_empty) {
     pattern.col[2 * v + 1] = v == 2 ? 1 : 2;
     pattern.start[v + 1] = 2 * v + 2;
   }
-  assert_ok(balance_lessen_rows(&pattern, NULL, nnz, 2, 2, part, &saved));
+  assert_ok(balance_lessen_rows(&pattern, nnz, 2, 2, part, &saved));
   assert_int_equal(saved, 0);
   assert_int_equal(part[2], 1);
   csr_free(&pattern);
