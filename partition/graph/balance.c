@@ -182,8 +182,8 @@ int balance_parts(const struct csr *pattern, const int64_t *count, const int64_t
 /* Entries of a row that may move, and of one that is looked at; parts that are tried; rounds over all. */
 enum { MOVES_AT_MOST = 64, COUNTED_AT_MOST = 256, TRIED = 4, ROUNDS = 8 };
 
-/* Where v could move, and rows that parts would then receive beside those of now; `left`: those that its own
- * part would not. */
+/* Where v could move, and how many rows the new part would then receive in addition; left: how many its own
+ * part would no longer receive. */
 struct trial {
   int to[TRIED], tried;
   int64_t more[TRIED], left;
