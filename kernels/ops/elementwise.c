@@ -31,7 +31,8 @@ int op_gather(struct kernels *k, const struct gather *op) {
 }
 
 int op_put(struct kernels *k, const struct put *op) {
-  assert(op->x.dtype == k->dtype && op->stride >= op->x.cols && op->peers > 0);
+  assert(op->x.dtype == k->dtype && op->x.cols > 0 && op->stride >= op->x.cols && op->peers > 0 &&
+         op->blocks <= PUT_BLOCKS);
   return k->ops->elementwise->put(k, op);
 }
 

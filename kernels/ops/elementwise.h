@@ -63,7 +63,7 @@ struct put_peer {
       *signal_from; /* [PUT_BLOCKS] counters: this rank's in the peer's memory, the peer's here */
 };
 
-enum { PUT_BLOCKS = 32 };
+enum { PUT_BLOCKS = 32 }; /* at most */
 
 /* Rows of x, each times its scale, stored into the memory of other devices, which do the same: row begin + i
  * of `rows` becomes row first + i of `to`, for each peer. One-sided, as MPI_Put is (MPI Forum 2021, chapter
@@ -77,6 +77,7 @@ struct put {
   const void *scale;   /* real [x.rows]; NULL: 1 */
   int64_t stride;      /* elements of the rows of `to` */
   int64_t column;      /* of `to`, where the first of x goes */
+  int blocks;          /* of threads, as many as the peers' */
   int peers;
   const struct put_peer *peer; /* [peers] on the device */
   uint32_t *turn;              /* [PUT_BLOCKS] on the device, 0 at first: of these peers and no others */

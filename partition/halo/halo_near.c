@@ -43,6 +43,12 @@ static int64_t place_of(const struct comm_reach *reach, const void *data) {
   return data ? (const char *)data - reach->block : -1;
 }
 
+/* Between two GPUs half the blocks store rows as fast, and leave more of the device to what is computed
+ * meanwhile. Among more it was not measured; there an epoch waits for the exchange. */
+static int blocks_among(int ranks) {
+  return ranks == 2 ? PUT_BLOCKS / 2 : PUT_BLOCKS;
+}
+
 static int prepare(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
                    struct meeting *meeting) {
   const int64_t peers = halo->peers;
@@ -50,6 +56,7 @@ static int prepare(struct halo *halo, struct comm *comm, struct kernels *k, cons
                     ROOM(&meeting->out, peers), ROOM(&meeting->back, peers)));
   TRY(memory_alloc(&halo->near, (int64_t)sizeof *halo->near + peers, "near peers"));
   halo->near->lone = comm->lone;
+  halo->near->blocks = blocks_among(comm->local_size);
   halo->near->ended = reach->ended;
   halo->near->turn = counters_of(halo, halo->peers);
   TRY(device_clear(k->device, STREAM_COMPUTE, counters_of(halo, 0),
@@ -134,6 +141,7 @@ int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, cons
                          .scale = what->scale,
                          .stride = what->stride,
                          .column = what->first,
+                         .blocks = near->blocks,
                          .peers = near->peers,
                          .peer = what->back ? near->back : near->out,
                          .turn = near->turn,

@@ -16,6 +16,7 @@ struct halo_landing {
 struct halo_near {
   int peers;                   /* how many there are */
   int lone;                    /* the other ranks are not there */
+  int blocks;                  /* of struct put */
   struct put_peer *out, *back; /* [peers] on the device: of halo_start, of halo_return_start */
   uint32_t *turn;
   const int *ended;

@@ -1,10 +1,10 @@
 /* Rows into the memory of other GPUs; see struct put. Few blocks, for what is computed beside them needs the
- * multiprocessors more than the links do, and many rows of each under way. */
+ * multiprocessors more than the links do, and many pieces of each under way. */
 #include "kernels/cuda/common/vec.cuh"
 #include "kernels/cuda/elementwise/elementwise_ops.h"
 
 constexpr int THREADS = 512;
-constexpr int ROWS = 8;            /* of a thread, under way together */
+constexpr int PIECES = 8;          /* of a thread, under way together */
 constexpr unsigned PATIENCE = 256; /* looks at what a peer says between two at whether it comes at all */
 
 /* Everything that was stored before by this block is there for who sees it. */
@@ -27,11 +27,10 @@ static __device__ bool wait_for(const uint32_t *counter, uint32_t turn, const vo
 
 /* This block has come to `turn`, and those of all peers have; false: some will not. */
 static __device__ bool meet(const struct put &op, uint32_t turn) {
-  const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
   bool came = true;
   __syncthreads();
-  for (int p = thread; p < op.peers; p += THREADS) tell(op.peer[p].signal_to + blockIdx.x, turn);
-  for (int p = thread; p < op.peers; p += THREADS)
+  for (int p = (int)threadIdx.x; p < op.peers; p += THREADS) tell(op.peer[p].signal_to + blockIdx.x, turn);
+  for (int p = (int)threadIdx.x; p < op.peers; p += THREADS)
     came &= wait_for(op.peer[p].signal_from + blockIdx.x, turn, op.ended);
   return __syncthreads_and(came);
 }
@@ -45,37 +44,53 @@ template <class T> static __device__ __forceinline__ void scale_row(uint4 &bytes
   store((T *)&bytes, WIDE, true, x);
 }
 
-/* Rows i, i + step, ... of a peer. V: what is stored at once, T or 16 bytes of them. */
+/* A way through the pieces of a matrix, row by row, from the first to every step-th of them; pieces: of a
+ * row. So all threads have work, however many pieces that is. */
+struct walk {
+  int row, piece, rows_on, pieces_on, pieces;
+
+  __device__ __forceinline__ walk(int first, int step, int pieces)
+      : row(first / pieces), piece(first % pieces), rows_on(step / pieces), pieces_on(step % pieces),
+        pieces(pieces) {}
+
+  __device__ __forceinline__ void next() {
+    row += rows_on;
+    piece += pieces_on;
+    if (piece >= pieces) {
+      piece -= pieces;
+      row++;
+    }
+  }
+};
+
+/* The next pieces of the rows for a peer. V: a piece, T or 16 bytes of them. */
 template <class T, class V>
-static __device__ __forceinline__ void put_rows(const struct put &op, const struct put_peer &peer, int64_t i,
-                                                int64_t step) {
+static __device__ __forceinline__ void put_pieces(const struct put &op, const struct put_peer &peer, int rows,
+                                                  struct walk &at) {
   constexpr int WIDE = (int)(sizeof(V) / sizeof(T));
-  int row[ROWS];
-  float scale[ROWS];
+  const struct tensor to = {peer.to + op.column * (int64_t)sizeof(T), op.x.dtype, 0, op.x.cols, op.stride};
+  struct walk ahead = at;
+  int row[PIECES];
+  float scale[PIECES];
+  V bytes[PIECES];
 #pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    const int64_t at = i + r * step;
-    row[r] = at >= peer.end ? -1 : op.rows ? op.rows[at] : (int)at;
+  for (int u = 0; u < PIECES; u++, ahead.next())
+    row[u] = ahead.row >= rows ? -1 : op.rows ? op.rows[peer.begin + ahead.row] : (int)peer.begin + ahead.row;
+  ahead = at;
+#pragma unroll
+  for (int u = 0; u < PIECES; u++, ahead.next()) {
+    scale[u] = op.scale && row[u] >= 0 ? ((const float *)op.scale)[row[u]] : 1;
+    if (row[u] >= 0) bytes[u] = *(const V *)place_of<T>(op.x, row[u], ahead.piece * WIDE);
   }
 #pragma unroll
-  for (int r = 0; r < ROWS; r++) scale[r] = op.scale && row[r] >= 0 ? ((const float *)op.scale)[row[r]] : 1;
-  const struct tensor to = {peer.to + op.column * (int64_t)sizeof(T), op.x.dtype, 0, op.x.cols, op.stride};
-  for (int64_t j = threadIdx.x * WIDE; j < op.x.cols; j += blockDim.x * WIDE) {
-    V bytes[ROWS];
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-      if (row[r] >= 0) bytes[r] = *(const V *)place_of<T>(op.x, row[r], j);
+  for (int u = 0; u < PIECES; u++, at.next()) {
+    if (row[u] < 0) continue;
+    if constexpr (WIDE > 1) {
+      if (op.scale) scale_row<T>(bytes[u], scale[u]);
+    } else {
+      bytes[u] = (T)((float)bytes[u] * scale[u]);
     }
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-      if (row[r] < 0) continue;
-      if constexpr (WIDE > 1) {
-        if (op.scale) scale_row<T>(bytes[r], scale[r]);
-      } else {
-        bytes[r] = (T)((float)bytes[r] * scale[r]);
-      }
-      *(V *)place_of<T>(to, peer.first + i - peer.begin + r * step, j) = bytes[r];
-    }
+    *(V *)place_of<T>(to, peer.first + at.row, at.piece * WIDE) = bytes[u];
   }
 }
 
@@ -83,23 +98,22 @@ static __device__ __forceinline__ void put_rows(const struct put &op, const stru
 template <class T, class V>
 static __global__ void __launch_bounds__(THREADS) put_kernel(const __grid_constant__ struct put op) {
   const uint32_t turn = op.turn[blockIdx.x];
-  const int64_t step = (int64_t)gridDim.x * blockDim.y;
+  constexpr int WIDE = (int)(sizeof(V) / sizeof(T));
+  const int pieces = (int)((op.x.cols + WIDE - 1) / WIDE), step = (int)gridDim.x * THREADS;
   if (!meet(op, turn + 1)) return;
   for (int p = 0; p < op.peers; p++) {
     const struct put_peer peer = op.peer[(p + blockIdx.x) % (unsigned)op.peers];
-    for (int64_t i = peer.begin + blockIdx.x * (int64_t)blockDim.y + threadIdx.y; i < peer.end;
-         i += ROWS * step)
-      put_rows<T, V>(op, peer, i, step);
+    const int rows = (int)(peer.end - peer.begin);
+    struct walk at((int)(blockIdx.x * THREADS + threadIdx.x), step, pieces);
+    while (at.row < rows) put_pieces<T, V>(op, peer, rows, at);
   }
   if (!meet(op, turn + 2)) return;
-  if (threadIdx.x == 0 && threadIdx.y == 0) op.turn[blockIdx.x] = turn + 2;
+  if (threadIdx.x == 0) op.turn[blockIdx.x] = turn + 2;
 }
 
 template <class T, class V> static int launch(struct kernels *k, const struct put *op) {
-  unsigned lanes = 1;
-  while (lanes < 32 && (int64_t)(lanes * sizeof(V)) < op->x.cols * (int64_t)sizeof(T)) lanes *= 2;
-  const dim3 block(lanes, THREADS / lanes);
-  put_kernel<T, V><<<PUT_BLOCKS, block, 0, device_cuda_stream(k->device, STREAM_EXCHANGE)>>>(*op);
+  const cudaStream_t stream = device_cuda_stream(k->device, STREAM_EXCHANGE);
+  put_kernel<T, V><<<(unsigned)op->blocks, THREADS, 0, stream>>>(*op);
   TRY_LAUNCH();
   return OK;
 }
