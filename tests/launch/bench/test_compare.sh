@@ -51,21 +51,23 @@ for type in ${types//,/ }; do
 done
 
 # What the checks are for: another loss than that of the weights is seen.
-# sees CHECKS TYPE PEER MODEL: that of the first run of that type, moved, by the peer that checks it
+# sees CHECKS PEER MODELS TYPE...: that of the first run of each type, moved, by the peer that checks it
 sees() {
-  python3 - "$1" "$2" <<'PYTHON'
+  python3 - "$1" "${@:4}" <<'PYTHON'
 import json, sys
-runs = [run for run in json.load(open(sys.argv[1])) if run["type"] == sys.argv[2]][:1]
-runs[0]["loss"] *= 1.001
+all_runs = json.load(open(sys.argv[1]))
+runs = [next(run for run in all_runs if run["type"] == kind) for kind in sys.argv[2:]]
+for run in runs:
+    run["loss"] *= 1.001
 json.dump(runs, open("wrong.json", "w"))
 PYTHON
-  "$python" "$GNNTRAIN_SOURCE/tests/bench/$3" tiny.h5 --models "$4" --precisions fp32 --device cpu --epochs 5 \
+  "$python" "$GNNTRAIN_SOURCE/tests/bench/$2" tiny.h5 --models "$3" --precisions fp32 --device cpu --epochs 5 \
     --check wrong.json >out.txt
-  awk -F '[:,]' '/"check"/ { seen = 1; bad = !($4 > 9e-4) } END { exit bad || !seen }' out.txt ||
-    fail "a wrong loss of $2 is not seen"
+  awk -F '[:,]' -v types=$(($# - 3)) '/"check"/ { seen++; bad += !($4 > 9e-4) } END { exit bad || seen != types }' out.txt ||
+    fail "wrong losses of ${*:4} are not all seen"
 }
-sees check-gcn.json gcn peer_torch.py 2x16:once
-for type in ${types//,/ }; do sees check.json $type peer_pyg.py $type:2x16; done
+sees check-gcn.json peer_torch.py 2x16:once gcn
+sees check.json peer_pyg.py "${types//,/:2x16,}:2x16" ${types//,/ }
 
 # A hypergraph, made and given.
 printf '%s\n' '#   gnndata synth data/hyper.h5 --nodes 900 --hyperedges 300 --degree 4 --features 12 --classes 5' \
