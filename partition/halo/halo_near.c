@@ -44,7 +44,7 @@ static int64_t place_of(const struct comm_reach *reach, const void *data) {
 }
 
 /* Between two GPUs half the blocks store rows as fast, and leave more of the device to what is computed
- * meanwhile. Among more it was not measured; there an epoch waits for the exchange. */
+ * meanwhile. Among more that was not measured. */
 static int blocks_among(int ranks) {
   return ranks == 2 ? PUT_BLOCKS / 2 : PUT_BLOCKS;
 }
