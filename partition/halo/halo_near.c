@@ -43,7 +43,7 @@ static int64_t place_of(const struct comm_reach *reach, const void *data) {
   return data ? (const char *)data - reach->block : -1;
 }
 
-/* Between two GPUs half the blocks store rows as fast, and leave more of the device to what is computed
+/* Between two GPUs half the blocks store rows about as fast, and leave more of the device to what is computed
  * meanwhile. Among more that was not measured. */
 static int blocks_among(int ranks) {
   return ranks == 2 ? PUT_BLOCKS / 2 : PUT_BLOCKS;

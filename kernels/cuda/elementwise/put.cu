@@ -44,8 +44,8 @@ template <class T> static __device__ __forceinline__ void scale_row(uint4 &bytes
   store((T *)&bytes, WIDE, true, x);
 }
 
-/* A way through the pieces of a matrix, row by row, from the first to every step-th of them; pieces: of a
- * row. So all threads have work, however many pieces that is. */
+/* A thread's share of a grid-stride loop over the pieces of a matrix, row by row: the first of them, then
+ * every step-th. pieces: of a row. So all threads have work, however long a row is. */
 struct walk {
   int row, piece, rows_on, pieces_on, pieces;
 

@@ -161,7 +161,7 @@ static void exchange_graph(int directed, enum precision precision) {
   assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size, NULL, &partition));
   assert_ok(directory_init(&comm, &partition, &directory));
   assert_ok(shard_init(&comm, &dataset, &directory, &block, LOOPS_APART, &shard));
-  for (int i = 0; i < 5; i++) {
+  for (size_t i = 0; i < sizeof width / sizeof *width; i++) {
     exchange_over_arena(&shard.in.halo, &shard, width[i]);
     if (directed) exchange_over_arena(&shard.out.halo, &shard, width[i]);
   }
