@@ -166,17 +166,17 @@ wait $first || code=$?
 [[ $(cat run/config.toml run/metrics.jsonl run/best.h5 run/checkpoints/* | cksum) == "$before" ]] ||
   fail "a run whose folder was taken has written there"
 
-# The folder is renamed or removed.
+# The folder is renamed or removed. A job that is about to write a file in it says that it cannot, else what it finds when it looks.
+gone='log\.dir: run is no longer the folder that this run began in|run/[^:]*: cannot be written: run: No such file'
 start 1 run/metrics.jsonl run.toml --epochs 1000000000 --set log.overwrite=true
 mv run moved
 ends_within 30
-((code == 1)) && grep -q 'log\.dir: run is no longer the folder that this run began in' err.txt ||
-  fail "exit code $code when the folder was renamed"
+((code == 1)) && grep -qE "$gone" err.txt || fail "exit code $code when the folder was renamed"
 [[ ! -e run ]] || fail "the folder was made again"
 start 1 run/metrics.jsonl run.toml --epochs 1000000000
 halt $job
 rm -rf run
 kill -CONT $job
 ends_within 30
-((code == 1)) && grep -q 'log\.dir: run is no longer the folder' err.txt || fail "exit code $code when the folder was removed"
+((code == 1)) && grep -qE "$gone" err.txt || fail "exit code $code when the folder was removed"
 [[ ! -e run ]] || fail "the folder was made again"
