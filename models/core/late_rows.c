@@ -10,9 +10,6 @@
 #include "partition/graph/grid_cost.h"
 #include "runtime/base/base.h"
 
-/* Predictions are not exact, and an exchange that is not hidden costs more than late rows gain. */
-static const double EXCHANGE_MARGIN = 1.1;
-
 /* What late rows have to save of the sums over own columns. */
 static const double LEAST_GAIN = .01;
 
@@ -89,9 +86,8 @@ static double hiding_seconds(const struct run *run, const struct halo *halo, int
     halo->recv[p] = (struct message){halo->peer[p], NULL,
                                      row * (halo->recv_start[p + 1] - halo->recv_start[p])};
   }
-  return EXCHANGE_MARGIN * (1 - network.beside) *
-         network_exchange_seconds(&network, run->comm->rank, halo->send, halo->peers, halo->recv,
-                                  halo->peers);
+  return (1 - network.beside) * network_exchange_seconds(&network, run->comm->rank, halo->send, halo->peers,
+                                                         halo->recv, halo->peers);
 }
 
 /* The first row behind a share of the entries, at a window's begin. */
