@@ -119,7 +119,7 @@ static int find_order(struct bench *bench, struct ablation *a) {
   struct graph graph = {.nodes = m->rows, .rows = m->rows, .edges = m->nnz, .start = m->start, .col = m->col};
   struct partition partition = {0};
   struct progress progress = progress_of(&bench->comm);
-  struct order_input input = {&progress, &graph, m, 1, 512};
+  struct order_input input = order_input_of(&progress, &graph, m, 1, 512);
   double began = profile_clock();
   int code = partition_init(&partition, 1, m->rows);
   if (code == OK) {

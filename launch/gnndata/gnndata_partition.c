@@ -55,17 +55,22 @@ static int check(const struct options *options, struct request *request) {
   return OK;
 }
 
+/* Of a whole graph. */
+static struct order_view view_of(const struct partition *partition) {
+  return (struct order_view){partition->parts,  0,   partition->nodes, partition->order,
+                             partition->offset, NULL};
+}
+
 /* The order of one part as given is not rated by itself. */
 static int rate(const struct graph *graph, struct partition *partition) {
-  struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
   if (density_arcs(&partition->density) > 0) return OK;
-  return order_rate(graph, view, order_rate_step(graph->nodes, RATE_WINDOWS), &partition->density);
+  return order_rate(graph, view_of(partition), order_rate_step(graph->nodes, RATE_WINDOWS),
+                    &partition->density, NULL);
 }
 
 static int print_intensity(const struct graph *graph, const struct partition *partition) {
-  struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
   double intensity;
-  TRY(order_intensity(graph, view, &intensity));
+  TRY(order_intensity(graph, view_of(partition), &intensity));
   log_info("row windows of 16: %.3f arcs a different column", intensity);
   return OK;
 }

@@ -4,10 +4,10 @@
 
 #include "partition/graph/partition.h"
 
-/* Of a dataset's graph, or of the star of its hypergraph. Errors: BAD_INPUT where METIS is to cut it and
- * surely cannot, since its indices are too short, or where the file that says the parts is not there; not
- * where a partition into as many parts is kept, which may be the one wanted. And for more parts than nodes.
- */
+/* Of a dataset's graph, or of the star of its hypergraph. Errors: BAD_INPUT where METIS is to put the whole
+ * in order and surely cannot, since its indices are too short, or where the file that says the parts is not
+ * there; not where a partition into as many parts is kept, which may be the one wanted. And for more parts
+ * than nodes. */
 int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
                           int parts);
 

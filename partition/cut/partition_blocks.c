@@ -12,14 +12,12 @@ int partition_is_blocks(const struct comm *comm, const struct config *config, co
 
 /* What this rank's rows are like; the others' places are 0. */
 static int measure_own(const struct comm *comm, const struct graph *block, struct partition *partition) {
-  int64_t cut = 0, step = order_rate_step(partition->nodes, RATE_WINDOWS);
-#pragma omp parallel for schedule(static) reduction(+ : cut)
-  for (int64_t e = 0; e < block->edges; e++)
-    cut += block->col[e] < block->first || block->col[e] >= block->first + block->rows;
-  partition->edge_cut = cut;
-  partition->nnz[comm->rank] = block->edges;
-  return order_rate_part(block, order_view_of(partition), comm->rank, step, &partition->density,
-                         &partition->halo[comm->rank]);
+  const int64_t offset[] = {0, block->rows}, step = order_rate_step(partition->nodes, RATE_WINDOWS);
+  const struct order_view view = {1, block->first, block->nodes, NULL, offset, NULL};
+  struct order_counts counts = {0, &partition->halo[comm->rank], &partition->nnz[comm->rank]};
+  TRY(order_rate(block, view, step, &partition->density, &counts));
+  partition->edge_cut = counts.cut;
+  return OK;
 }
 
 static int add_up(struct comm *comm, struct partition *partition) {

@@ -1,17 +1,19 @@
 /* How a partition comes about: owners, order, and the file that keeps both; of a graph, or of a hypergraph's
  * star. */
 #include "partition/cut/cut_large.h"
+#include "partition/cut/cut_small.h"
 #include "partition/cut/owners_file.h"
+#include "partition/cut/part_rows.h"
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/partition_blocks.h"
 #include "partition/cut/partition_cache.h"
 #include "partition/cut/partition_graphs.h"
 #include "partition/cut/partition_work.h"
 #include "partition/cut/star_expansion.h"
-#include "partition/graph/balance.h"
-#include "partition/graph/metis.h"
 #include "partition/multilevel/multilevel.h"
+#include "partition/multilevel/pattern_block.h"
 #include "partition/order/order_auto.h"
+#include "partition/order/order_ranks.h"
 #include "partition/order/order_rate.h"
 #include "runtime/base/base.h"
 #include "runtime/base/fnv.h"
@@ -23,8 +25,8 @@ static const double WORK_SLACK = 1.3;
 /* What is decided already. */
 enum decided { DECIDED_NOTHING, DECIDED_OWNERS, DECIDED_ALL };
 
-/* How a partition is made: owners of a large graph by all ranks, all else by rank 0 while the others wait,
- * and what it holds. */
+/* How a partition is made: rows are read once, by all ranks. Rank 0 decides who owns the nodes of a small
+ * graph, all ranks together of a large one; then each orders and measures the parts that it gets. */
 struct making {
   const struct partition_key *key;
   struct dataset *dataset;
@@ -35,69 +37,22 @@ struct making {
   enum decided decided;
   struct stakes stakes; /* of a graph */
   struct progress progress;
-  const struct graph *graph;   /* all rows */
-  struct graph read;           /* them, where nobody had them */
-  struct csr rows;             /* the graph seen as a matrix: borrows from it */
-  struct csr pattern;          /* symmetric, without loops; empty unless it is wanted */
+  const struct graph *held;    /* this rank's rows: those at hand, or ... */
+  struct graph read;           /* ... as read */
+  const struct graph *graph;   /* all rows, for METIS and for hyperedges that follow their vertices. Rank 0 */
   const struct row_work *work; /* NULL: rows are alike */
   int32_t *named;              /* [nodes] parts that a file says; of a star, of its vertices. Borrowed */
-  int64_t *nnz;                /* [nodes] non-zeros of each row, or its work, when METIS assigns; ... */
-  int64_t *count;              /* ... of a star 1 for vertices, 0 for hyperedges */
 };
 
-static void making_free(struct making *making) {
-  graph_free(&making->read);
-  csr_free(&making->pattern);
-  free_all(making->nnz, making->count);
-}
-
-static int read_rows(void *context) {
-  struct making *making = context;
-  if (making->vertices)
-    return star_expansion_read(making->dataset, 0, making->partition->nodes, &making->read);
-  return graph_read(making->dataset, 0, making->dataset->nodes, &making->read);
-}
-
-static int read_graph(struct making *making) {
-  making->graph = making->block;
-  if (!making->block || making->block->rows < making->partition->nodes) {
-    TRY(progress_work(&making->progress, "reading the graph", read_rows, making));
-    making->graph = &making->read;
-  }
-  making->rows = graph_rows(making->graph);
-  return OK;
-}
-
-/* The pattern, for METIS or for an order of a directed graph. */
-static int want_pattern(struct making *making, int metis) {
-  if (!making->pattern.start) TRY(graph_pattern(making->graph, making->directed, &making->pattern));
-  return metis ? metis_fits(making->pattern.rows, making->pattern.nnz, making->graph->path) : OK;
-}
-
-static int64_t row_weight(const struct making *making, int64_t v) {
-  const struct row_work *work = making->work;
-  int64_t length = making->graph->start[v + 1] - making->graph->start[v];
-  return work ? length * work->times[work->level[v]] : length;
-}
-
-static int assign_metis(struct making *making) {
-  const struct graph *graph = making->graph;
-  struct partition *partition = making->partition;
-  double balance = making->key->config->partition.balance;
-  int64_t saved = 0;
-  TRY(memory_arrays("row lengths", ROOM(&making->nnz, graph->nodes)));
-  if (making->vertices) TRY(memory_arrays("weights of vertices", ROOM(&making->count, graph->nodes)));
-  for (int64_t v = 0; v < graph->nodes; v++) making->nnz[v] = row_weight(making, v);
-  for (int64_t v = 0; v < making->vertices; v++) making->count[v] = 1;
-  TRY(want_pattern(making, 1));
-  TRY(metis_partition(&making->progress, &making->pattern, making->count, making->nnz, partition->parts,
-                      making->key->config->partition.seed, balance, partition->part));
-  TRY(balance_parts(&making->pattern, making->count, making->nnz, partition->parts, balance,
-                    partition->part));
-  if (making->vertices) return OK; /* ranks of a hypergraph send sums as well */
-  TRY(balance_lessen_rows(&making->pattern, making->nnz, partition->parts, balance, partition->part, &saved));
-  if (saved > 0) log_detail("parts: %lld fewer rows received, by moving nodes after METIS", (long long)saved);
-  return OK;
+/* The rows that a rank has: of a graph its block, of a star its share of the hyperedges. */
+static int hold_rows(struct comm *comm, struct making *making) {
+  const int64_t nodes = making->key->nodes, first = graph_block(nodes, comm->size, comm->rank),
+                behind = graph_block(nodes, comm->size, comm->rank + 1);
+  making->held = making->block;
+  if (making->vertices ? making->block != NULL : graph_is_block(comm, making->block)) return OK;
+  making->held = &making->read;
+  if (making->vertices) return star_expansion_read_block(comm, making->dataset, &making->read);
+  return comm_agree(comm, graph_read(making->dataset, first, behind - first, &making->read));
 }
 
 /* Owners without a look at the graph; a hyperedge goes where most of its vertices are. */
@@ -121,37 +76,81 @@ static int is_cut(const struct making *making) {
   return assigns_by(making, PARTITION_METIS) || assigns_by(making, PARTITION_SCOTCH);
 }
 
-static int assign(struct making *making) {
-  if (!is_cut(making))
-    TRY(assign_simple(making, assigns_by(making, PARTITION_RANDOM)));
-  else if (making->decided == DECIDED_NOTHING)
-    TRY(assign_metis(making));
+static struct cut_input cut_of(const struct making *making, const struct graph *rows) {
+  const struct config *config = making->key->config;
+  return (struct cut_input){rows,
+                            making->directed,
+                            making->vertices,
+                            making->work,
+                            config->partition.method == PARTITION_SCOTCH,
+                            making->key->parts,
+                            config->partition.seed,
+                            config->partition.balance};
+}
+
+static int assign(void *context) {
+  struct making *making = context;
+  const struct cut_input input = cut_of(making, making->graph);
+  if (making->decided == DECIDED_NOTHING)
+    TRY(is_cut(making) ? cut_small(&making->progress, &input, making->partition->part)
+                       : assign_simple(making, assigns_by(making, PARTITION_RANDOM)));
   partition_count(making->partition);
   if (making->vertices) star_expansion_count(making->vertices, making->partition);
   return OK;
 }
 
-static int order(struct making *making) {
+/* Of the same rows, for an order of a directed graph. */
+static int find_pattern(struct comm *comm, const struct making *making, const struct part_rows *rows,
+                        struct csr *pattern) {
+  ENDED_BY(csr_free) struct csr both = {0};
+  struct graph local = {0};
+  if (rows->borrowed) return comm_agree(comm, graph_pattern(&rows->graph, 1, pattern));
+  TRY(pattern_block(comm, making->held, &both));
+  const struct graph block = {.nodes = both.cols,
+                              .first = graph_block(both.cols, comm->size, comm->rank),
+                              .rows = both.rows,
+                              .edges = both.nnz,
+                              .start = both.start,
+                              .col = both.col,
+                              .path = making->held->path};
+  TRY(part_rows_bring(comm, &block, rows, &local));
+  *pattern = graph_rows(&local);
+  return OK;
+}
+
+/* Of the rows that this rank has, and what they are like. */
+static int order(struct making *making, const struct order_input *input, struct partition *own,
+                 int64_t vertices) {
+  const enum node_order asked = making->key->config->partition.order,
+                        wanted = asked == ORDER_AUTO && making->vertices ? ORDER_GIVEN : asked;
+  const double began = profile_clock();
+  own->chosen = wanted;
+  TRY(wanted == ORDER_AUTO ? order_auto(input, &making->stakes, own) : order_nodes(input, wanted, own));
+  making->partition->order_seconds = profile_clock() - began;
+  if (wanted == ORDER_AUTO) return OK;
+  if (making->vertices) TRY(comm_agree(input->progress->comm, star_expansion_vertices_first(vertices, own)));
+  TRY(order_rate_all(input, own, own->order, RATE_WINDOWS, &own->density));
+  if (making->vertices) own->density = (struct density){0};
+  return OK;
+}
+
+/* Each rank of its own parts. */
+static int order_parts(struct comm *comm, struct making *making, struct part_rows *rows) {
   const struct config *config = making->key->config;
-  struct partition *partition = making->partition;
-  enum node_order wanted = config->partition.order;
-  if (wanted == ORDER_AUTO && making->vertices) wanted = ORDER_GIVEN;
-  if (wanted == ORDER_METIS || (making->directed && order_needs_pattern(wanted)))
-    TRY(want_pattern(making, wanted == ORDER_METIS));
-  struct order_input input = {&making->progress, making->graph,
-                              making->pattern.start ? &making->pattern : &making->rows,
-                              config->partition.seed, config->partition.loa_window};
-  double began = profile_clock();
-  partition->chosen = wanted;
-  if (wanted == ORDER_AUTO)
-    TRY(order_auto(&input, &making->stakes, partition));
-  else
-    TRY(order_nodes(&input, wanted, partition));
-  if (making->vertices) TRY(star_expansion_vertices_first(making->vertices, partition));
-  partition->order_seconds = profile_clock() - began;
-  if (wanted == ORDER_AUTO || making->vertices) return OK;
-  return order_rate(making->graph, order_view_of(partition), order_rate_step(partition->nodes, RATE_WINDOWS),
-                    &partition->density);
+  ENDED_BY(csr_free) struct csr pattern = {0};
+  const int wants = making->vertices ? config->partition.order != ORDER_AUTO : making->directed;
+  if (wants && order_needs_pattern(config->partition.order)) TRY(find_pattern(comm, making, rows, &pattern));
+  const struct csr matrix = pattern.start ? pattern : graph_rows(&rows->graph);
+  const int64_t first = rows->borrowed ? 0 : rows->directory.row_first;
+  const struct order_input input = {&making->progress,
+                                    &rows->graph,
+                                    &matrix,
+                                    config->partition.seed,
+                                    config->partition.loa_window,
+                                    rows->borrowed ? NULL : &rows->halo,
+                                    first,
+                                    making->key->nodes};
+  return order(making, &input, &rows->own, part_rows_below(rows, making->vertices));
 }
 
 static void say_balance(const struct making *making) {
@@ -165,26 +164,9 @@ static void say_balance(const struct making *making) {
     log_detail("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
 }
 
-/* Whether there is nothing to decide: then the graph stays unread, and no file keeps it. */
+/* Whether there is nothing to decide. */
 static int is_trivial(const struct making *making) {
   return making->key->parts == 1 && !making->vertices && making->key->config->partition.order == ORDER_GIVEN;
-}
-
-static int make(struct making *making) {
-  struct partition *partition = making->partition;
-  if (is_trivial(making)) {
-    partition->offset[1] = partition->nodes;
-    partition->nnz[0] = making->key->edges;
-    return OK;
-  }
-  TRY(read_graph(making));
-  TRY(assign(making));
-  TRY(PROFILE_HOST("order", order(making)));
-  TRY(partition_measure(partition, making->graph, !making->directed));
-  partition->seconds = profile_clock() - making->progress.began;
-  partition->memory = memory_peak();
-  say_balance(making);
-  return OK;
 }
 
 /* Whether a partition that was read is what this run wants. */
@@ -221,39 +203,6 @@ static int look_for_kept(void *context) {
   return OK;
 }
 
-static int make_rest(void *context) {
-  struct making *making = context;
-  int code = make(making);
-  making_free(making);
-  if (code == OK && is_kept(making)) partition_cache_write(making->key, making->partition);
-  return code;
-}
-
-/* Of a large graph. Each rank gives what it has of the rows, or reads them. */
-static int cut(struct comm *comm, struct making *making) {
-  const struct config *config = making->key->config;
-  ENDED_BY(graph_free) struct graph read = {0};
-  const struct graph *held = making->block;
-  if (making->vertices ? !held : !graph_is_block(comm, held)) {
-    const int64_t nodes = making->key->nodes, first = graph_block(nodes, comm->size, comm->rank);
-    held = &read;
-    TRY(comm_agree(comm, making->vertices
-                             ? star_expansion_read_block(comm, making->dataset, &read)
-                             : graph_read(making->dataset, first,
-                                          graph_block(nodes, comm->size, comm->rank + 1) - first, &read)));
-  }
-  const struct cut_input input = {held,
-                                  making->directed,
-                                  making->vertices,
-                                  making->work,
-                                  config->partition.method == PARTITION_SCOTCH,
-                                  making->key->parts,
-                                  config->partition.seed,
-                                  config->partition.balance};
-  making->decided = DECIDED_OWNERS;
-  return cut_large(&making->progress, &input, making->partition->part);
-}
-
 /* Rank 0's work, while the others wait: on large graphs, and for many parts, minutes. */
 static int by_first(struct comm *comm, struct making *making, int (*work)(void *context)) {
   return comm_agree(comm,
@@ -284,13 +233,67 @@ static int is_cut_by_all(const struct making *making) {
          (assigns_by(making, PARTITION_METIS) && multilevel_takes(making->key->edges, making->directed));
 }
 
+/* Rank 0 sees all rows for it. */
+static int own_small(struct comm *comm, struct making *making) {
+  ENDED_BY(part_rows_free) struct part_rows all = {0};
+  TRY(part_rows_gather(comm, making->held, &all));
+  making->graph = &all.graph;
+  const int code = by_first(comm, making, assign);
+  making->graph = NULL;
+  return code;
+}
+
+/* Who owns which node. */
+static int own(struct comm *comm, struct making *making) {
+  const int wants_rows = is_cut(making) || making->vertices;
+  const struct cut_input large = cut_of(making, making->held);
+  if (making->decided == DECIDED_NOTHING && is_cut_by_all(making)) {
+    TRY(cut_large(&making->progress, &large, making->partition->part));
+    making->decided = DECIDED_OWNERS;
+  }
+  if (making->decided == DECIDED_NOTHING && wants_rows) return own_small(comm, making);
+  return by_first(comm, making, assign);
+}
+
+static int keep(void *context) {
+  struct making *making = context;
+  struct partition *partition = making->partition;
+  partition->seconds = profile_clock() - making->progress.began;
+  partition->memory = memory_peak();
+  say_balance(making);
+  if (is_kept(making)) partition_cache_write(making->key, partition);
+  return OK;
+}
+
+static int make(struct comm *comm, struct making *making) {
+  ENDED_BY(part_rows_free) struct part_rows rows = {0};
+  TRY(hold_rows(comm, making));
+  TRY(own(comm, making));
+  TRY(part_rows_init(comm, making->held, making->partition, making->key->parts, &rows));
+  TRY(PROFILE_HOST("order", order_parts(comm, making, &rows)));
+  TRY(part_rows_return(comm, &rows, making->partition));
+  return by_first(comm, making, keep);
+}
+
+/* Then the graph stays unread, and no file keeps what is made. */
+static void make_trivial(struct making *making) {
+  struct partition *partition = making->partition;
+  partition->offset[1] = partition->nodes;
+  partition->nnz[0] = making->key->edges;
+}
+
 static int make_keyed(struct comm *comm, struct making *making) {
   if (!making->vertices)
     making->stakes = stakes_of(comm, making->key->config, making->dataset, making->key->parts);
   TRY(by_first(comm, making, look_for_kept));
   TRY(comm_broadcast(comm, &making->decided, sizeof making->decided, 0));
-  if (making->decided == DECIDED_NOTHING && is_cut_by_all(making)) TRY(cut(comm, making));
-  if (making->decided != DECIDED_ALL) TRY(by_first(comm, making, make_rest));
+  if (making->decided != DECIDED_ALL && is_trivial(making)) {
+    if (comm->rank == 0) make_trivial(making);
+  } else if (making->decided != DECIDED_ALL) {
+    const int code = make(comm, making);
+    graph_free(&making->read);
+    TRY(code);
+  }
   return partition_share(comm, making->partition);
 }
 

@@ -20,35 +20,36 @@ int64_t coarse_graph_longest_row(const struct coarse_graph *coarse_graph) {
 /* What a sample is drawn from. */
 struct source {
   const struct csr *pattern;
-  int64_t first;     /* what row 0 stands for */
+  int64_t first;     /* what node 0 stands for */
   const int64_t *id; /* NULL: nodes are the rows */
   const int32_t *local;
   uint64_t seed;
 };
 
-static int64_t id_of(const struct source *s, int64_t i) {
-  return s->id ? s->id[i] : s->first + i;
+static int64_t row_of(const struct source *s, int64_t i) {
+  return s->id ? s->id[i] : i;
 }
 
-/* The node that a column is, -1: outside, or the row itself. */
-static int32_t inside(const struct source *s, int64_t v, int32_t col) {
-  if (col == v) return -1;
-  return s->local ? s->local[col] : col;
+/* The node that a column of node i's row is, -1: outside, or the node itself. */
+static int32_t inside(const struct source *s, int64_t i, int32_t col) {
+  if (s->id) return col == s->id[i] ? -1 : s->local[col];
+  return col == s->first + i ? -1 : col;
 }
 
-static int64_t arcs_inside(const struct source *s, int64_t v) {
-  int64_t count = 0, row = v - s->first;
+static int64_t arcs_inside(const struct source *s, int64_t i) {
+  int64_t count = 0, row = row_of(s, i);
   for (int64_t e = s->pattern->start[row]; e < s->pattern->start[row + 1]; e++)
-    count += inside(s, v, s->pattern->col[e]) >= 0;
+    count += inside(s, i, s->pattern->col[e]) >= 0;
   return count;
 }
 
 /* Arcs number (j volume + offset) / kept of those inside, j = 0, 1, ... */
-static void draw_row(const struct source *s, int64_t v, int64_t volume, int64_t kept, int32_t *col) {
-  int64_t offset = kept < volume ? (int64_t)(edge_hash(v, 0, (uint32_t)s->seed) % (uint64_t)volume) : 0;
+static void draw_row(const struct source *s, int64_t i, int64_t volume, int64_t kept, int32_t *col) {
+  const uint64_t drawn_by = edge_hash(s->first + i, 0, (uint32_t)s->seed);
+  int64_t offset = kept < volume ? (int64_t)(drawn_by % (uint64_t)volume) : 0;
   int64_t seen = 0, drawn = 0, next = offset / kept;
-  for (int64_t e = s->pattern->start[v - s->first]; drawn < kept; e++) {
-    int32_t u = inside(s, v, s->pattern->col[e]);
+  for (int64_t e = s->pattern->start[row_of(s, i)]; drawn < kept; e++) {
+    int32_t u = inside(s, i, s->pattern->col[e]);
     if (u < 0 || seen++ != next) continue;
     col[drawn++] = u;
     next = (drawn * volume + offset) / kept;
@@ -62,7 +63,7 @@ int coarse_graph_sample(const struct csr *pattern, int64_t first, const int64_t 
   TRY(memory_arrays("sample of the graph", ROOM(&n->start, count + 1), ROOM(&n->volume, count),
                     ROOM(&n->share, count)));
 #pragma omp parallel for schedule(dynamic, 1024)
-  for (int64_t i = 0; i < count; i++) n->volume[i] = arcs_inside(&source, id_of(&source, i));
+  for (int64_t i = 0; i < count; i++) n->volume[i] = arcs_inside(&source, i);
   for (int64_t i = 0; i < count; i++) {
     n->total += n->volume[i];
     n->start[i + 1] = n->start[i] + smaller(n->volume[i], COARSE_GRAPH_SAMPLE);
@@ -73,7 +74,7 @@ int coarse_graph_sample(const struct csr *pattern, int64_t first, const int64_t 
     int64_t kept = n->start[i + 1] - n->start[i];
     if (kept == 0) continue;
     n->share[i] = (float)n->volume[i] / (float)kept;
-    draw_row(&source, id_of(&source, i), n->volume[i], kept, n->col + n->start[i]);
+    draw_row(&source, i, n->volume[i], kept, n->col + n->start[i]);
   }
   return OK;
 }

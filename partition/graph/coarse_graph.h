@@ -22,9 +22,9 @@ struct coarse_graph {
   int64_t total;   /* sum of the volumes */
 };
 
-/* The arcs among the nodes id[0 .. count) of a symmetric pattern, node i standing for id[i]. local[v]: the
- * node that v is, -1 when it is none. id and local NULL: node i is the pattern's row i, which stands for
- * first + i, and columns stay as they are. Self loops count for nothing. */
+/* The arcs among the rows id[0 .. count) of a symmetric pattern, node i standing for row id[i]. local[v]: the
+ * node that column v is, -1 when it is none. id and local NULL: node i is the pattern's row i, whose id is
+ * first + i, and columns, which are ids, stay as they are. Self loops count for nothing. */
 int coarse_graph_sample(const struct csr *pattern, int64_t first, const int64_t *id, int64_t count,
                         const int32_t *local, int64_t seed, struct coarse_graph *n);
 

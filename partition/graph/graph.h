@@ -1,5 +1,5 @@
-/* graph: rows of the dataset's adjacency with global column ids, in host memory. The whole graph on rank 0
- * for METIS, a block of rows on every rank on the way to its owners. */
+/* graph: rows of the dataset's adjacency with global column ids, in host memory: a block of rows on every
+ * rank, on the way to its owners. A small graph as a whole on rank 0, for METIS. */
 #ifndef PARTITION_GRAPH_GRAPH_H
 #define PARTITION_GRAPH_GRAPH_H
 

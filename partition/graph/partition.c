@@ -107,69 +107,6 @@ void partition_count(struct partition *partition) {
   for (int p = 0; p < partition->parts; p++) partition->offset[p + 1] += partition->offset[p];
 }
 
-/* Rows of a part list the nodes that it needs: part by part. */
-static int measure_parts(struct partition *partition, const struct graph *graph) {
-  FREED int32_t *seen = NULL; /* the last part that counted the node, plus 1 */
-  TRY(memory_arrays("halo marks", ROOM(&seen, partition->nodes)));
-  for (int p = 0; p < partition->parts; p++) {
-    for (int64_t i = partition->offset[p]; i < partition->offset[p + 1]; i++) {
-      int64_t v = partition->order[i];
-      for (int64_t e = graph->start[v]; e < graph->start[v + 1]; e++) {
-        int32_t u = graph->col[e];
-        if (partition->part[u] == p) continue;
-        partition->halo[p] += seen[u] != p + 1;
-        seen[u] = p + 1;
-      }
-    }
-  }
-  return OK;
-}
-
-/* A row lists those that need its node, too: rows may be counted at the same time. seen[parts]: the last row
- * that counted the part, plus 1. */
-static void measure_row(const struct partition *partition, const struct graph *graph, int64_t v,
-                        int32_t *seen, int64_t *halo) {
-  for (int64_t e = graph->start[v]; e < graph->start[v + 1]; e++) {
-    const int32_t p = partition->part[graph->col[e]];
-    if (p == partition->part[v] || seen[p] == v + 1) continue;
-    halo[p]++;
-    seen[p] = (int32_t)(v + 1);
-  }
-}
-
-static int measure_rows(struct partition *partition, const struct graph *graph) {
-  int code = OK;
-#pragma omp parallel reduction(max : code)
-  {
-    FREED int32_t *seen = NULL;
-    FREED int64_t *halo = NULL;
-    code = memory_arrays("halo marks", ROOM(&seen, partition->parts), ROOM(&halo, partition->parts));
-#pragma omp for schedule(dynamic, 1024)
-    for (int64_t v = 0; v < graph->nodes; v++)
-      if (code == OK) measure_row(partition, graph, v, seen, halo);
-#pragma omp critical
-    for (int p = 0; code == OK && p < partition->parts; p++) partition->halo[p] += halo[p];
-  }
-  if (code != OK) FAIL(code, "out of memory: no room to measure %d parts", partition->parts);
-  return OK;
-}
-
-int partition_measure(struct partition *partition, const struct graph *graph, int symmetric) {
-  int64_t cut = 0;
-  memset(partition->halo, 0, (size_t)partition->parts * sizeof *partition->halo);
-  memset(partition->nnz, 0, (size_t)partition->parts * sizeof *partition->nnz);
-  for (int64_t v = 0; v < graph->nodes; v++)
-    partition->nnz[partition->part[v]] += graph->start[v + 1] - graph->start[v];
-  partition->edge_cut = 0;
-  if (partition->parts == 1) return OK;
-#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : cut)
-  for (int64_t v = 0; v < graph->nodes; v++)
-    for (int64_t e = graph->start[v]; e < graph->start[v + 1]; e++)
-      cut += partition->part[graph->col[e]] != partition->part[v];
-  partition->edge_cut = cut;
-  return symmetric ? measure_rows(partition, graph) : measure_parts(partition, graph);
-}
-
 double partition_node_balance(const struct partition *partition) {
   int64_t most = 0;
   for (int p = 0; p < partition->parts; p++)

@@ -44,7 +44,7 @@ struct partition {
 };
 
 /* Collective. Reads the cached partition that matches (method, parts, seed, balance, order, graph hash) or
- * makes it on rank 0 (progress lines while METIS runs) and writes it to <dataset>.parts/ (or to
+ * makes it (progress lines meanwhile), and rank 0 writes it to <dataset>.parts/ (or to
  * `run_dir`/parts when that place is not writable; NULL: nowhere else). One that does not match is ignored
  * with a line; owners are taken over from one of another order. Every rank receives what is of parts, rank 0
  * what is of nodes, too, unless they stand as the file has them. hash: of the
@@ -95,9 +95,8 @@ int partition_share(struct comm *comm, struct partition *partition);
 void partition_assign_blocks(struct partition *partition, int64_t nodes);
 void partition_shuffle(struct partition *partition, int64_t nodes, int64_t seed);
 
-/* Counts offset from part; edge_cut, halo and nnz from the whole graph. */
+/* Counts offset from part. */
 void partition_count(struct partition *partition);
-int partition_measure(struct partition *partition, const struct graph *graph, int symmetric);
 
 /* Names as they stand in the configuration. */
 extern const char *const partition_method_name[];

@@ -1,39 +1,39 @@
 #include "partition/order/order.h"
 
+#include "partition/order/order_ranks.h"
 #include "runtime/base/base.h"
 
 /* Ascending ids, shard after shard. */
-static int order_given(struct partition *partition) {
+static int order_given(const struct order_input *input, struct partition *partition) {
   FREED int64_t *next = NULL;
+  (void)input;
   TRY(memory_arrays("order of nodes", ROOM(&next, partition->parts)));
   for (int p = 0; p < partition->parts; p++) next[p] = partition->offset[p];
   for (int64_t v = 0; v < partition->nodes; v++) partition->order[next[partition->part[v]]++] = v;
   return OK;
 }
 
-/* What is done aside, while the other ranks wait. */
-struct ordering {
-  const struct order_input *input;
-  struct partition *partition;
+/* An order that needs no other rank. */
+struct filling {
   int (*fill)(const struct order_input *input, struct partition *partition);
+  struct partition *partition;
 };
 
-static int fill(void *context) {
-  struct ordering *ordering = context;
-  return ordering->fill(ordering->input, ordering->partition);
+static int fill(const struct order_input *input, void *context) {
+  const struct filling *filling = context;
+  return filling->fill(input, filling->partition);
 }
 
 int order_nodes(const struct order_input *input, enum node_order order, struct partition *partition) {
-  struct ordering ordering = {input, partition, NULL};
-  TRY(order_given(partition));
-  if (order == ORDER_DEGREE) return order_degree(input, partition);
-  if (order == ORDER_METIS) return order_metis(input, partition);
-  if (order == ORDER_CLUSTER) ordering.fill = order_cluster;
-  if (order == ORDER_LOA) ordering.fill = order_loa;
-  if (order == ORDER_LOA_CLUSTER) ordering.fill = order_loa_cluster;
-  if (order == ORDER_RCM) ordering.fill = order_rcm;
-  if (!ordering.fill) return OK;
-  return progress_work(input->progress, "ordering the nodes", fill, &ordering);
+  struct filling filling = {NULL, partition};
+  TRY(comm_agree(input->progress->comm, order_given(input, partition)));
+  if (order == ORDER_CLUSTER || order == ORDER_LOA_CLUSTER) TRY(order_cluster(input, partition));
+  if (order == ORDER_DEGREE) filling.fill = order_degree;
+  if (order == ORDER_METIS) filling.fill = order_metis;
+  if (order == ORDER_LOA) filling.fill = order_loa;
+  if (order == ORDER_LOA_CLUSTER) filling.fill = order_loa_cluster;
+  if (order == ORDER_RCM) filling.fill = order_rcm;
+  return filling.fill ? order_by_ranks(input, fill, &filling) : OK;
 }
 
 int order_needs_pattern(enum node_order order) {

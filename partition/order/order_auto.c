@@ -4,6 +4,7 @@
 
 #include "kernels/cost/cost_models.h"
 #include "partition/graph/coarse_graph.h"
+#include "partition/order/order_ranks.h"
 #include "partition/order/order_rate.h"
 #include "runtime/base/base.h"
 #include "runtime/device/device_list.h"
@@ -111,12 +112,14 @@ static double could_save(const struct stakes *stakes, const struct density *dens
   return stakes_seconds(stakes, density) - least / stakes->parts;
 }
 
+/* best: its density is of all nodes, whichever of them it has. */
 static int is_worth(enum node_order order, const struct stakes *stakes, const struct partition *best) {
   double arcs = (double)density_arcs(&best->density);
   if (best->tried >> order & 1) return 0;
   if (order == ORDER_DEGREE && best->tried >> ORDER_CLUSTER & 1) return 0; /* cluster has weighed it */
   if (order == ORDER_LOA_CLUSTER && !nearly_tiles(stakes, &best->density)) return 0;
-  return could_save(stakes, &best->density) > WORTH * cost_of(order, stakes, (double)best->nodes, arcs);
+  return could_save(stakes, &best->density) >
+         WORTH * cost_of(order, stakes, (double)best->density.rows, arcs);
 }
 
 static const enum node_order candidates[] = {ORDER_CLUSTER, ORDER_DEGREE, ORDER_LOA_CLUSTER};
@@ -132,8 +135,12 @@ static int make_and_rate(const struct order_input *input, enum node_order order,
                          struct density *density) {
   TRY(order_nodes(input, order, partition));
   partition->tried |= 1 << order;
-  return order_rate(input->graph, order_view_of(partition), order_rate_step(partition->nodes, RATE_WINDOWS),
-                    density);
+  return order_rate_all(input, partition, partition->order, RATE_WINDOWS, density);
+}
+
+/* What rank 0 finds: processors and devices of ranks may differ, and choose() with them. */
+static int first_says(const struct order_input *input, int *flag) {
+  return comm_broadcast(input->progress->comm, flag, sizeof *flag, 0);
 }
 
 /* given: seconds of the products in ascending ids. */
@@ -147,9 +154,13 @@ static int try_candidates(const struct order_input *input, const struct stakes *
   *given = stakes_seconds(stakes, &partition->density);
   for (int i = 0; i < CANDIDATES; i++) {
     struct density density;
-    if (!is_worth(candidates[i], stakes, partition)) continue;
+    int worth = is_worth(candidates[i], stakes, partition);
+    TRY(first_says(input, &worth));
+    if (!worth) continue;
     TRY(make_and_rate(input, candidates[i], partition, &density));
-    if (stakes_seconds(stakes, &density) >= stakes_seconds(stakes, &partition->density)) continue;
+    int better = stakes_seconds(stakes, &density) < stakes_seconds(stakes, &partition->density);
+    TRY(first_says(input, &better));
+    if (!better) continue;
     partition->chosen = candidates[i];
     partition->density = density;
     memcpy(best, partition->order, (size_t)bytes);
@@ -170,13 +181,13 @@ static void say(const struct stakes *stakes, const struct partition *p, double g
   else
     log_detail("order: given, %.0f sparse products of %.3g s%s do not pay for a search of %.3g s", products,
                given, on,
-               cost_of(ORDER_CLUSTER, stakes, (double)p->nodes, (double)density_arcs(&p->density)));
+               cost_of(ORDER_CLUSTER, stakes, (double)p->density.rows, (double)density_arcs(&p->density)));
 }
 
 int order_auto(const struct order_input *input, const struct stakes *stakes, struct partition *partition) {
   FREED int64_t *best = NULL;
   double given = 0;
-  TRY(memory_arrays("order of nodes", ROOM(&best, partition->nodes)));
+  TRY(comm_agree(input->progress->comm, memory_arrays("order of nodes", ROOM(&best, partition->nodes))));
   TRY(try_candidates(input, stakes, partition, best, &given));
   say(stakes, partition, given);
   return OK;

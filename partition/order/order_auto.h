@@ -29,8 +29,8 @@ struct stakes stakes_of(const struct comm *comm, const struct config *config, co
 /* Predicted seconds of all of them on one of the parts. */
 double stakes_seconds(const struct stakes *stakes, const struct density *density);
 
-/* Makes the order that pays most and says in one line why: fills partition->order, partition->chosen,
- * partition->tried and partition->density. */
+/* Collective. Makes the order that pays most and says in one line why: fills partition->order, of this rank's
+ * rows, and partition->chosen, partition->tried and partition->density, which are of all ranks' shards. */
 int order_auto(const struct order_input *input, const struct stakes *stakes, struct partition *partition);
 
 /* Whether a choice made before, perhaps for fewer products, still stands. */

@@ -1,10 +1,12 @@
 /* Order "cluster": nested communities of each shard, the densest first, and in the last of them nodes of many
  * arcs first. Communities that are too small scatter the arcs between them, large ones those inside: the
- * level of the nest at which nodes are sorted by degree is the one that is rated best. */
+ * level of the nest at which nodes are sorted by degree is the one that is rated best, over all ranks'
+ * shards. */
 #include <math.h>
 
 #include "partition/order/cluster.h"
 #include "partition/order/order_kinds.h"
+#include "partition/order/order_ranks.h"
 #include "partition/order/order_rate.h"
 #include "runtime/base/base.h"
 
@@ -14,13 +16,13 @@ enum { WINDOWS_RATED = 1024 };
 static const struct cost_case rated = {&cost_model_h200, PRECISION_BF16, 128, 0, {0, 0}};
 
 struct communities {
-  const struct order_input *input;
   struct partition *partition;
   struct clusters *clusters; /* [parts] */
   int64_t *by_degree;        /* [nodes] shard after shard */
-  int32_t *local;            /* [nodes] place of a node among its shard's ascending ids */
+  int32_t *local;            /* [columns] place of a node among its shard's ascending ids */
   int64_t *best;             /* [nodes] the best order so far */
   double seconds;            /* predicted for it */
+  int level;                 /* of the nest, at which an order is made */
 };
 
 static void communities_free(struct communities *c) {
@@ -28,20 +30,39 @@ static void communities_free(struct communities *c) {
   free_all(c->clusters, c->by_degree, c->local, c->best);
 }
 
-static int find(struct communities *c, int32_t *local) {
+static int find(const struct order_input *input, struct communities *c) {
   const struct partition *partition = c->partition;
-  int alone = partition->parts == 1;
-  for (int64_t v = 0; v < partition->nodes; v++) local[v] = -1;
+  const struct csr *pattern = input->pattern;
+  const int whole = partition->parts == 1 && pattern->cols == pattern->rows;
+  for (int64_t v = 0; v < pattern->cols; v++) c->local[v] = -1;
   for (int p = 0; p < partition->parts; p++) {
     const int64_t *id = partition->order + partition->offset[p];
     int64_t count = partition->offset[p + 1] - partition->offset[p];
     ENDED_BY(coarse_graph_free) struct coarse_graph coarse_graph = {0};
-    order_list(id, count, local);
-    TRY(coarse_graph_sample(c->input->pattern, 0, alone ? NULL : id, count, alone ? NULL : local,
-                            c->input->seed, &coarse_graph));
+    order_list(id, count, c->local);
+    TRY(coarse_graph_sample(pattern, 0, whole ? NULL : id, count, whole ? NULL : c->local, input->seed,
+                            &coarse_graph));
     TRY(clusters_find(&coarse_graph, &c->clusters[p]));
-    order_unlist(id, count, local);
+    order_unlist(id, count, c->local);
   }
+  for (int p = 0; p < partition->parts; p++)
+    order_list(partition->order + partition->offset[p], partition->offset[p + 1] - partition->offset[p],
+               c->local);
+  return OK;
+}
+
+/* The communities of this rank's shards, and their nodes by degree. */
+static int prepare(const struct order_input *input, void *context) {
+  struct communities *c = context;
+  const struct partition *partition = c->partition;
+  TRY(memory_arrays("clusters", ROOM(&c->clusters, partition->parts)));
+  TRY(memory_arrays("order of nodes", ROOM(&c->local, input->pattern->cols)));
+  TRY(find(input, c));
+  TRY(memory_arrays("order of nodes", ROOM(&c->by_degree, partition->nodes),
+                    ROOM(&c->best, partition->nodes)));
+  TRY(order_degree(input, c->partition));
+  memcpy(c->by_degree, partition->order, (size_t)partition->nodes * sizeof *c->by_degree);
+  memcpy(c->best, c->by_degree, (size_t)partition->nodes * sizeof *c->best);
   return OK;
 }
 
@@ -106,13 +127,14 @@ static int32_t cluster_at(const struct clusters *c, int level, int32_t node) {
 }
 
 /* Shard p's nodes by the place of their cluster, then by degree. */
-static int fill_shard(struct communities *c, int p, int level, int64_t *order) {
+static int fill_shard(struct communities *c, int p) {
   const struct clusters *clusters = &c->clusters[p];
   const int64_t *node = c->by_degree + c->partition->offset[p];
-  int64_t count = c->partition->offset[p + 1] - c->partition->offset[p];
+  int64_t count = c->partition->offset[p + 1] - c->partition->offset[p],
+          *order = c->partition->order + c->partition->offset[p];
   FREED int64_t *place = NULL;
   FREED int32_t *rank = NULL;
-  level = (int)smaller(level, clusters->levels - 1);
+  const int level = (int)smaller(c->level, clusters->levels - 1);
   TRY(rank_clusters(clusters, level, &rank));
   TRY(memory_arrays("order of nodes", ROOM(&place, clusters->count[level + 1] + 1)));
   for (int64_t i = 0; i < count; i++) place[rank[cluster_at(clusters, level, c->local[node[i]])] + 1]++;
@@ -122,28 +144,31 @@ static int fill_shard(struct communities *c, int p, int level, int64_t *order) {
   return OK;
 }
 
-static int rate(const struct communities *c, const int64_t *order, double *seconds) {
-  struct density density;
-  struct order_view view = {c->partition->parts, c->partition->nodes, order, c->partition->offset};
-  TRY(order_rate(c->input->graph, view, order_rate_step(c->partition->nodes, WINDOWS_RATED), &density));
-  *seconds = choose(&rated, &density).seconds;
+static int fill(const struct order_input *input, void *context) {
+  struct communities *c = context;
+  (void)input;
+  for (int p = 0; p < c->partition->parts; p++) TRY(fill_shard(c, p));
   return OK;
 }
 
+static int rate(const struct order_input *input, const struct communities *c, const int64_t *order,
+                double *seconds) {
+  struct density density;
+  TRY(order_rate_all(input, c->partition, order, WINDOWS_RATED, &density));
+  *seconds = choose(&rated, &density).seconds;
+  return comm_broadcast(input->progress->comm, seconds, sizeof *seconds, 0);
+}
+
 /* Goes up the levels while they get better. The whole shard by degree stands for the level above all. */
-static int pick_level(struct communities *c) {
-  int64_t *order = c->partition->order, bytes = c->partition->nodes * (int64_t)sizeof *order;
-  double seconds;
-  int levels = 0;
-  memcpy(c->best, c->by_degree, (size_t)bytes);
-  TRY(rate(c, c->best, &c->seconds));
-  for (int p = 0; p < c->partition->parts; p++)
-    if (c->clusters[p].levels > levels) levels = c->clusters[p].levels;
-  double before = INFINITY;
-  for (int level = 0; level < levels; level++, before = seconds) {
-    for (int p = 0; p < c->partition->parts; p++)
-      TRY(fill_shard(c, p, level, order + c->partition->offset[p]));
-    TRY(rate(c, order, &seconds));
+static int pick_level(const struct order_input *input, struct communities *c) {
+  int64_t *order = c->partition->order, bytes = c->partition->nodes * (int64_t)sizeof *order, levels = 0;
+  double seconds, before = INFINITY;
+  TRY(rate(input, c, c->best, &c->seconds));
+  for (int p = 0; p < c->partition->parts; p++) levels = larger(levels, c->clusters[p].levels);
+  TRY(comm_max_int64(input->progress->comm, &levels));
+  for (; c->level < levels; c->level++, before = seconds) {
+    TRY(order_by_ranks(input, fill, c));
+    TRY(rate(input, c, order, &seconds));
     if (seconds < c->seconds) {
       c->seconds = seconds;
       memcpy(c->best, order, (size_t)bytes);
@@ -155,16 +180,7 @@ static int pick_level(struct communities *c) {
 }
 
 int order_cluster(const struct order_input *input, struct partition *partition) {
-  ENDED_BY(communities_free) struct communities communities = {.input = input, .partition = partition};
-  int64_t nodes = partition->nodes;
-  TRY(memory_arrays("clusters", ROOM(&communities.clusters, partition->parts)));
-  TRY(memory_arrays("order of nodes", ROOM(&communities.local, nodes)));
-  TRY(find(&communities, communities.local));
-  for (int p = 0; p < partition->parts; p++)
-    order_list(partition->order + partition->offset[p], partition->offset[p + 1] - partition->offset[p],
-               communities.local);
-  TRY(memory_arrays("order of nodes", ROOM(&communities.by_degree, nodes), ROOM(&communities.best, nodes)));
-  TRY(order_degree(communities.input, partition));
-  memcpy(communities.by_degree, partition->order, (size_t)nodes * sizeof *communities.by_degree);
-  return pick_level(&communities);
+  ENDED_BY(communities_free) struct communities communities = {.partition = partition};
+  TRY(order_by_ranks(input, prepare, &communities));
+  return pick_level(input, &communities);
 }

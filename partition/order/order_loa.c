@@ -215,7 +215,6 @@ static int arrange_shard(const struct order_input *input, int64_t *node, int64_t
 }
 
 int order_loa_cluster(const struct order_input *input, struct partition *partition) {
-  TRY(order_cluster(input, partition));
   for (int p = 0; p < partition->parts; p++)
     TRY(arrange_shard(input, partition->order + partition->offset[p],
                       partition->offset[p + 1] - partition->offset[p]));

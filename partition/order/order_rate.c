@@ -9,27 +9,37 @@ struct rating {
   const struct graph *graph;
   struct order_view view;
   int64_t step;
-  int32_t *place; /* [nodes] of a node in the order; NULL: its id */
-  uint64_t *mark; /* a bit a place: in the halo of the shard at hand */
-  int32_t *below; /* [words] marks before each word */
-  int64_t halo;   /* rows of the shard at hand */
+  int32_t *made;        /* places of columns, where the caller has none */
+  const int32_t *place; /* the same, or the caller's; NULL: columns are places */
+  uint64_t *mark;       /* a bit a place: in the halo of the shard at hand */
+  int32_t *below;       /* [words] marks before each word */
+  int64_t halo, cut;    /* rows that the shard at hand receives, and arcs that lead out of it */
 };
 
 static void rating_free(struct rating *r) {
-  free_all(r->place, r->mark, r->below);
+  free_all(r->made, r->mark, r->below);
 }
 
-static int64_t node_at(struct order_view view, int64_t i) {
+static int64_t row_at(struct order_view view, int64_t i) {
   return view.order ? view.order[i] : i;
 }
 
-static int32_t place_of(const struct rating *r, int32_t v) {
-  return r->place ? r->place[v] : v;
+static int32_t place_of(const struct rating *r, int32_t column) {
+  return r->place ? r->place[column] : column;
 }
 
-/* Where row v of the graph begins, of those that it holds; that of v + 1 is where it ends. */
-static int64_t start_of(const struct graph *g, int64_t v) {
-  return g->start[v - g->first];
+/* Places of shard p. */
+static int64_t begin_of(const struct rating *r, int p) {
+  return r->view.first + r->view.offset[p];
+}
+
+static int is_inside(const struct rating *r, int p, int32_t place) {
+  return place >= begin_of(r, p) && place < begin_of(r, p + 1);
+}
+
+/* Whether the only shard has all nodes. */
+static int is_whole(struct order_view view) {
+  return view.parts == 1 && view.offset[1] == view.nodes;
 }
 
 static int64_t words_of(const struct rating *r) {
@@ -37,31 +47,38 @@ static int64_t words_of(const struct rating *r) {
 }
 
 static int rating_init(struct rating *r) {
-  int64_t nodes = r->view.nodes;
-  if (r->view.order) TRY(memory_arrays("rating of an order", ROOM(&r->place, nodes)));
+  const struct order_view *view = &r->view;
+  const int64_t rows = view->offset[view->parts];
+  r->place = view->place;
+  if (view->order && !view->place) {
+    TRY(memory_arrays("rating of an order", ROOM(&r->made, rows)));
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < (r->place ? nodes : 0); i++) r->place[r->view.order[i]] = (int32_t)i;
-  if (r->view.parts == 1) return OK;
+    for (int64_t i = 0; i < rows; i++) r->made[view->order[i]] = (int32_t)(view->first + i);
+    r->place = r->made;
+  }
+  if (is_whole(*view)) return OK;
   return memory_arrays("rating of an order", ROOM(&r->mark, words_of(r)), ROOM(&r->below, words_of(r)));
 }
 
 /* Marks the places of shard p's halo and counts them. */
 static void mark_halo(struct rating *r, int p) {
   const struct graph *g = r->graph;
-  int64_t first = r->view.offset[p], last = r->view.offset[p + 1];
+  int64_t cut = 0;
   for (int64_t w = 0; w < words_of(r); w++) r->mark[w] = 0;
-#pragma omp parallel for schedule(dynamic, 1024)
-  for (int64_t i = first; i < last; i++) {
-    int64_t v = node_at(r->view, i);
-    for (int64_t e = start_of(g, v); e < start_of(g, v + 1); e++) {
+#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : cut)
+  for (int64_t i = r->view.offset[p]; i < r->view.offset[p + 1]; i++) {
+    const int64_t row = row_at(r->view, i);
+    for (int64_t e = g->start[row]; e < g->start[row + 1]; e++) {
       int32_t place = place_of(r, g->col[e]);
-      if (place >= first && place < last) continue;
+      if (is_inside(r, p, place)) continue;
       uint64_t bit = (uint64_t)1 << (place & 63);
+      cut++;
       if (__atomic_load_n(&r->mark[place >> 6], __ATOMIC_RELAXED) & bit) continue;
 #pragma omp atomic
       r->mark[place >> 6] |= bit;
     }
   }
+  r->cut = cut;
   r->halo = 0;
   for (int64_t w = 0; w < words_of(r); w++) {
     r->below[w] = (int32_t)r->halo;
@@ -75,10 +92,10 @@ static int64_t segments(int64_t columns) {
 
 /* Which 64 columns of shard p's [own | halo] a place falls in; the halo begins a segment. */
 static int64_t segment_of(const struct rating *r, int p, int32_t place) {
-  int64_t first = r->view.offset[p], last = r->view.offset[p + 1];
-  if (place >= first && place < last) return (place - first) / TILE_COLS;
+  if (is_inside(r, p, place)) return (place - begin_of(r, p)) / TILE_COLS;
   uint64_t before = r->mark[place >> 6] & (((uint64_t)1 << (place & 63)) - 1);
-  return segments(last - first) + (r->below[place >> 6] + __builtin_popcountll(before)) / TILE_COLS;
+  return segments(r->view.offset[p + 1] - r->view.offset[p]) +
+         (r->below[place >> 6] + __builtin_popcountll(before)) / TILE_COLS;
 }
 
 enum { SHORT_WINDOW = 16 };
@@ -91,7 +108,7 @@ static void measure_windows(const struct graph *g, struct order_view view, int p
   for (int64_t first = view.offset[p]; first < view.offset[p + 1]; first += SHORT_WINDOW) {
     ++*window;
     for (int64_t i = first; i < first + SHORT_WINDOW && i < view.offset[p + 1]; i++) {
-      int64_t v = node_at(view, i);
+      int64_t v = row_at(view, i);
       *arcs += g->start[v + 1] - g->start[v];
       for (int64_t e = g->start[v]; e < g->start[v + 1]; e++) {
         *columns += last[g->col[e]] != *window;
@@ -107,7 +124,7 @@ int order_intensity(const struct graph *graph, struct order_view view, double *i
 #pragma omp parallel reduction(+ : arcs, columns)
   {
     int32_t *last = NULL, window = 0;
-    int mine = memory_alloc(&last, view.nodes * (int64_t)sizeof *last, "rating of an order");
+    int mine = memory_alloc(&last, graph->nodes * (int64_t)sizeof *last, "rating of an order");
     if (mine != OK) {
 #pragma omp atomic write
       code = mine;
@@ -134,10 +151,11 @@ static int64_t window_end(const struct rating *r, int p, int64_t first) {
 }
 
 static int64_t arcs_of(const struct rating *r, int64_t first, int64_t end) {
+  const struct graph *g = r->graph;
   int64_t arcs = 0;
   for (int64_t i = first; i < end; i++) {
-    const int64_t v = node_at(r->view, i);
-    arcs += start_of(r->graph, v + 1) - start_of(r->graph, v);
+    const int64_t row = row_at(r->view, i);
+    arcs += g->start[row + 1] - g->start[row];
   }
   return arcs;
 }
@@ -147,9 +165,9 @@ static void count_window(const struct rating *r, int p, int64_t first, struct co
   const struct graph *g = r->graph;
   int64_t end = window_end(r, p, first), touched = 0;
   for (int64_t i = first; i < end; i++) {
-    int64_t v = node_at(r->view, i);
-    for (int64_t e = start_of(g, v); e < start_of(g, v + 1); e++) {
-      if (g->col[e] == v) continue;
+    const int64_t row = row_at(r->view, i);
+    for (int64_t e = g->start[row]; e < g->start[row + 1]; e++) {
+      if (g->col[e] == g->first + row) continue;
       int64_t segment = segment_of(r, p, place_of(r, g->col[e]));
       c->touched[touched] = (int32_t)segment; /* kept when it is new; a branch would be guessed wrong */
       touched += c->arcs[segment]++ == 0;
@@ -187,12 +205,12 @@ static int counting_init(struct counting *c, int64_t columns) {
   return memory_arrays("rating of an order", ROOM(&c->arcs, columns), ROOM(&c->touched, columns + 1));
 }
 
-static int rate_part(struct rating *r, int p, struct density *density) {
-  int64_t first = r->view.offset[p], own = r->view.offset[p + 1] - first;
-  int64_t windows = (own + TILE_ROWS - 1) / TILE_ROWS;
-  int64_t mean = windows ? arcs_of(r, first, first + own) / windows : 0;
+/* Looks at the windows of shard p. */
+static int look_at_all(const struct rating *r, int p, struct density *density) {
+  const int64_t first = r->view.offset[p], own = r->view.offset[p + 1] - first;
+  const int64_t windows = (own + TILE_ROWS - 1) / TILE_ROWS;
+  const int64_t mean = windows ? arcs_of(r, first, first + own) / windows : 0;
   int code = OK;
-  if (r->view.parts > 1) mark_halo(r, p);
   density->rows += own;
   density->cols += own + r->halo;
 #pragma omp parallel
@@ -219,21 +237,22 @@ int64_t order_rate_step(int64_t nodes, int64_t windows) {
   return nodes / TILE_ROWS / windows + 1;
 }
 
-int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density) {
-  ENDED_BY(rating_free) struct rating rating = {.graph = graph, .view = view, .step = step};
-  *density = (struct density){0};
-  TRY(rating_init(&rating));
-  for (int p = 0; p < view.parts; p++) TRY(rate_part(&rating, p, density));
-  density->cols /= view.parts;
-  return OK;
+static int rate_part(struct rating *r, int p, struct density *density, struct order_counts *counts) {
+  if (r->mark) mark_halo(r, p);
+  if (counts) {
+    counts->cut += r->cut;
+    counts->halo[p] = r->halo;
+    counts->nnz[p] = arcs_of(r, r->view.offset[p], r->view.offset[p + 1]);
+  }
+  return density ? look_at_all(r, p, density) : OK;
 }
 
-int order_rate_part(const struct graph *graph, struct order_view view, int p, int64_t step,
-                    struct density *density, int64_t *halo) {
+int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density,
+               struct order_counts *counts) {
   ENDED_BY(rating_free) struct rating rating = {.graph = graph, .view = view, .step = step};
-  *density = (struct density){0};
+  if (density) *density = (struct density){0};
+  if (counts) counts->cut = 0;
   TRY(rating_init(&rating));
-  TRY(rate_part(&rating, p, density));
-  *halo = rating.halo;
+  for (int p = 0; p < view.parts; p++) TRY(rate_part(&rating, p, density, counts));
   return OK;
 }

@@ -19,7 +19,7 @@ struct walk {
 enum { DONE = -1 };
 
 static int inside(const struct walk *w, int64_t v, int32_t u) {
-  return u != v && w->part[u] == w->part[v];
+  return u != v && u < w->pattern->rows && w->part[u] == w->part[v];
 }
 
 static int by_degree(const void *left, const void *right, void *context) {

@@ -40,7 +40,7 @@ violations() {
     floors("kernels/cuda/attention", "parts | tiles vectors | .")
     floors("kernels/cuda/spmm", ". | variants")
     floors("kernels/cuda/gemm", ". | rows tma")
-    floors("partition", "graph | multilevel order halo | shard | cut")
+    floors("partition", "graph | multilevel halo | order | shard | cut")
     floors("models", "core | program | layers | train | session | plan")
     floors("models/program", ". | rules")
     floors("models/train", "state | .")

@@ -240,7 +240,7 @@ TEST(order_metis_brings_neighbours_together) {
   struct graph graph = {0};
   char path[64];
   snprintf(path, sizeof path, "test_partition_grid.%d.h5", comm.size);
-  if (comm.rank == 0) grid_dataset(path);
+  if (comm.rank == 0) remove_all(path, ".parts"), grid_dataset(path);
   assert_ok(comm_barrier(&comm));
   assert_ok(dataset_open(&dataset, path));
   assert_ok(graph_read(&dataset, 0, 4096, &graph));

@@ -12,6 +12,9 @@
 
 RANK_TESTS(comm);
 
+/* A rank that orders a whole graph by itself, whatever the others do. */
+static struct comm alone = {.size = 1};
+
 static void check_permutation(const struct partition *p) {
   char *seen = calloc((size_t)p->nodes, 1);
   for (int part = 0; part < p->parts; part++) {
@@ -57,8 +60,8 @@ TEST(orders_of_degenerate_graphs) {
       if (v) graph.col[v - 1] = (int32_t)v; /* row 0; the others have column 0 */
     }
     struct csr rows = {.rows = nodes, .cols = nodes, .nnz = edges, .start = graph.start, .col = graph.col};
-    struct progress progress = progress_of(&comm);
-    struct order_input input = {&progress, &graph, &rows, 1, 64};
+    struct progress progress = progress_of(&alone);
+    struct order_input input = order_input_of(&progress, &graph, &rows, 1, 64);
     for (int order = ORDER_GIVEN; order < ORDER_AUTO; order++) {
       struct partition p;
       assert_ok(partition_init(&p, 1, nodes));
@@ -76,6 +79,7 @@ static void read_communities(const char *name, struct dataset *dataset, struct g
   char path[100];
   snprintf(path, sizeof path, "%s.%d.h5", name, comm.size);
   if (comm.rank == 0) {
+    remove_all(path, ".parts");
     struct synth synth;
     struct dataset_source source = {0};
     struct synth_features features = {0};
@@ -103,13 +107,13 @@ static void forget(struct dataset *dataset, struct graph *graph) {
 }
 
 static struct order_view view_of(const struct partition *p) {
-  return (struct order_view){p->parts, p->nodes, p->order, p->offset};
+  return (struct order_view){p->parts, 0, p->nodes, p->order, p->offset, NULL};
 }
 
 /* Share of the arcs in cells with more than 1.5% of their places taken. */
 static double dense_share(const struct graph *graph, const struct partition *p) {
   struct density density, dense = {0};
-  assert_ok(order_rate(graph, view_of(p), 1, &density));
+  assert_ok(order_rate(graph, view_of(p), 1, &density, NULL));
   for (int b = 1; b < DENSITY_BINS; b++) {
     if (density.cells[b] && density.arcs[b] > density.cells[b] * TILE_CELLS * 15 / 1000)
       dense.arcs[b] = density.arcs[b];
@@ -144,21 +148,22 @@ TEST(threads_and_ranks_do_not_decide) {
   const enum node_order orders[] = {ORDER_DEGREE, ORDER_CLUSTER, ORDER_LOA, ORDER_LOA_CLUSTER, ORDER_RCM};
   struct csr rows = {
       .rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges, .start = graph.start, .col = graph.col};
-  struct progress progress = progress_of(&comm);
+  struct progress progress = progress_of(&alone);
   int threads = omp_get_max_threads();
-  for (int i = 0; i < 4; i++) {
-    struct partition together, alone;
+  for (int i = 0; i < 5; i++) {
+    struct partition together, by_one;
     configure(PARTITION_BLOCK, orders[i]);
     make(&dataset, 17, 3, &together);
-    struct order_input input = {&progress, &graph, &rows, config.partition.seed, config.partition.loa_window};
+    struct order_input input = order_input_of(&progress, &graph, &rows, config.partition.seed,
+                                              config.partition.loa_window);
     for (int n = 1; n <= 3; n += 2) {
       omp_set_num_threads(comm.rank % 2 ? 2 : n);
-      assert_ok(partition_init(&alone, 3, graph.nodes));
-      memcpy(alone.part, together.part, (size_t)graph.nodes * sizeof *alone.part);
-      partition_count(&alone);
-      assert_ok(order_nodes(&input, orders[i], &alone));
-      assert_memory_equal(alone.order, together.order, (size_t)graph.nodes * sizeof *alone.order);
-      partition_free(&alone);
+      assert_ok(partition_init(&by_one, 3, graph.nodes));
+      memcpy(by_one.part, together.part, (size_t)graph.nodes * sizeof *by_one.part);
+      partition_count(&by_one);
+      assert_ok(order_nodes(&input, orders[i], &by_one));
+      assert_memory_equal(by_one.order, together.order, (size_t)graph.nodes * sizeof *by_one.order);
+      partition_free(&by_one);
     }
     omp_set_num_threads(threads);
     partition_free(&together);
@@ -192,7 +197,7 @@ TEST(cells_are_counted_as_shards_number_them) {
     struct density density, expected = {0};
     configure(PARTITION_RANDOM, ORDER_DEGREE);
     make(&dataset, 17, parts, &p);
-    assert_ok(order_rate(&graph, view_of(&p), 1, &density));
+    assert_ok(order_rate(&graph, view_of(&p), 1, &density, NULL));
     int64_t windows = (g.nodes + TILE_ROWS - 1) / TILE_ROWS + parts, segments = g.nodes / TILE_COLS + 3;
     for (int part = 0; part < parts; part++) {
       int64_t *cell = calloc((size_t)(windows * segments), sizeof *cell);
@@ -216,6 +221,11 @@ TEST(cells_are_counted_as_shards_number_them) {
     assert_memory_equal(density.arcs, expected.arcs, sizeof density.arcs);
     assert_memory_equal(density.windows, expected.windows, sizeof density.windows);
     assert_int_equal(density.rows, g.nodes);
+    assert_memory_equal(p.density.cells, expected.cells, sizeof expected.cells); /* as all ranks found */
+    assert_memory_equal(p.density.arcs, expected.arcs, sizeof expected.arcs);
+    assert_memory_equal(p.density.windows, expected.windows, sizeof expected.windows);
+    assert_int_equal(p.density.rows, g.nodes);
+    assert_int_equal(p.density.cols, density.cols / parts);
     partition_free(&p);
   }
   graph_free(&graph);
@@ -241,8 +251,8 @@ static void order_made(const struct graph *graph, enum node_order order, int64_t
                      .nnz = graph->edges,
                      .start = graph->start,
                      .col = graph->col};
-  struct progress progress = progress_of(&comm);
-  struct order_input input = {&progress, graph, &rows, 1, window};
+  struct progress progress = progress_of(&alone);
+  struct order_input input = order_input_of(&progress, graph, &rows, 1, window);
   assert_ok(partition_init(p, 1, graph->nodes));
   partition_count(p);
   assert_ok(order_nodes(&input, order, p));
