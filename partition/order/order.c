@@ -4,9 +4,8 @@
 #include "runtime/base/base.h"
 
 /* Ascending ids, shard after shard. */
-static int order_given(const struct order_input *input, struct partition *partition) {
+static int order_given(struct partition *partition) {
   FREED int64_t *next = NULL;
-  (void)input;
   TRY(memory_arrays("order of nodes", ROOM(&next, partition->parts)));
   for (int p = 0; p < partition->parts; p++) next[p] = partition->offset[p];
   for (int64_t v = 0; v < partition->nodes; v++) partition->order[next[partition->part[v]]++] = v;
@@ -26,7 +25,7 @@ static int fill(const struct order_input *input, void *context) {
 
 int order_nodes(const struct order_input *input, enum node_order order, struct partition *partition) {
   struct filling filling = {NULL, partition};
-  TRY(comm_agree(input->progress->comm, order_given(input, partition)));
+  TRY(comm_agree(input->progress->comm, order_given(partition)));
   if (order == ORDER_CLUSTER || order == ORDER_LOA_CLUSTER) TRY(order_cluster(input, partition));
   if (order == ORDER_DEGREE) filling.fill = order_degree;
   if (order == ORDER_METIS) filling.fill = order_metis;

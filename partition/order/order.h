@@ -6,12 +6,14 @@
 
 #include "partition/order/order_kinds.h"
 
-/* Collective. Fills partition->order from part and offset; both are of the rows and shards that the input
- * has. given: ascending ids. degree: descending row length, ties by id. metis: clusters of 512 nodes that
- * METIS finds in the shard, ascending ids in each. cluster: communities (partition/order/cluster.h), nested,
- * the densest first, descending row length in each; the size of these last communities, from small ones to
- * the whole shard, is the one whose order the cost model predicts to be the fastest over all shards. loa:
- * HC-SpMM's layout for row windows; loa-cluster: that of cluster, rearranged for them
+/* Collective. Fills partition->order from part and offset, of the rows and shards of the input.
+ * given: ascending ids.
+ * degree: descending row length, ties by id.
+ * metis: clusters of 512 nodes that METIS finds in the shard, ascending ids in each.
+ * cluster: communities (partition/order/cluster.h), nested, the densest first, descending row length in each;
+ * the size of these last communities, from small ones to the whole shard, is the one whose order the cost
+ * model predicts to be the fastest over all shards.
+ * loa: HC-SpMM's layout for row windows; loa-cluster: that of cluster, rearranged for them
  * (partition/order/order_loa.c).
  * rcm: reverse Cuthill-McKee (partition/order/order_rcm.c).
  * Errors: FAILED, agreed on by all ranks. */

@@ -244,13 +244,13 @@ static int rate_part(struct rating *r, int p, struct density *density, struct or
     counts->halo[p] = r->halo;
     counts->nnz[p] = arcs_of(r, r->view.offset[p], r->view.offset[p + 1]);
   }
-  return density ? look_at_all(r, p, density) : OK;
+  return look_at_all(r, p, density);
 }
 
 int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density,
                struct order_counts *counts) {
   ENDED_BY(rating_free) struct rating rating = {.graph = graph, .view = view, .step = step};
-  if (density) *density = (struct density){0};
+  *density = (struct density){0};
   if (counts) counts->cut = 0;
   TRY(rating_init(&rating));
   for (int p = 0; p < view.parts; p++) TRY(rate_part(&rating, p, density, counts));

@@ -13,8 +13,8 @@ struct order_view {
   int64_t first, nodes;  /* the first row's place in the order of all nodes, and how many these are */
   const int64_t *order;  /* the rows of shard p are order[offset[p] .. offset[p + 1]); NULL: they ascend */
   const int64_t *offset; /* [parts + 1] from 0 on */
-  const int32_t *place;  /* of each column in the order of all nodes; NULL: all columns are these rows, or,
-                            where  they ascend, columns are their places */
+  const int32_t *place;  /* of each column in the order of all nodes; NULL: all columns are these rows or,
+                            where  these ascend, columns are places */
 };
 
 /* What the rows of each shard are: arcs that lead out of it, rows that it receives, non-zeros. */
