@@ -37,34 +37,14 @@ static int weigh(const struct cut_input *input, const struct csr *pattern, int64
   return OK;
 }
 
-/* The blocks of all ranks, at rank 0. */
-static int gather(struct comm *comm, int64_t nodes, int32_t *mine, int32_t *part) {
-  FREED struct message *recv = NULL;
-  const int64_t bytes = sizeof *mine;
-  TRY(memory_arrays("messages", ROOM(&recv, comm->size)));
-  for (int r = 0; comm->rank == 0 && r < comm->size; r++) {
-    const int64_t first = graph_block(nodes, comm->size, r);
-    recv[r] = (struct message){r, part + first, (graph_block(nodes, comm->size, r + 1) - first) * bytes};
-  }
-  const int64_t own = graph_block(nodes, comm->size, comm->rank + 1) -
-                      graph_block(nodes, comm->size, comm->rank);
-  const struct message send = {0, mine, own * bytes};
-  return comm_swap(comm, &send, 1, recv, comm->rank == 0 ? comm->size : 0);
-}
-
 static int cut(struct progress *progress, const struct cut_input *input, const struct csr *pattern,
                int32_t *part) {
   struct comm *comm = progress->comm;
   ENDED_BY(weights_free) struct weights weights = {0};
-  FREED int32_t *mine = NULL;
-  int code = memory_arrays("parts of nodes", ROOM(&mine, pattern->rows));
-  if (code == OK) code = weigh(input, pattern, graph_block(pattern->cols, comm->size, comm->rank), &weights);
-  TRY(comm_agree(comm, code));
+  TRY(comm_agree(comm, weigh(input, pattern, graph_block(pattern->cols, comm->size, comm->rank), &weights)));
   const struct multilevel_input multilevel = {pattern,      weights.count, weights.nnz,
                                               input->parts, input->seed,   input->balance};
-  TRY(input->by_scotch ? scotch_partition(progress, &multilevel, mine)
-                       : multilevel_partition(progress, &multilevel, mine));
-  return comm_agree(comm, gather(comm, pattern->cols, mine, part));
+  return (input->by_scotch ? scotch_partition : multilevel_partition)(progress, &multilevel, part);
 }
 
 int cut_large(struct progress *progress, const struct cut_input *input, int32_t *part) {

@@ -16,7 +16,7 @@ struct cut_input {
   double balance;
 };
 
-/* Collective. part[nodes] on rank 0, elsewhere NULL. Errors: FAILED, agreed on by all ranks. */
+/* Collective. part[] of this rank's block of the nodes. Errors: FAILED, agreed on by all ranks. */
 int cut_large(struct progress *progress, const struct cut_input *input, int32_t *part);
 
 /* Bytes that it takes of each of so many ranks beside the rows held, METIS's on rank 0 left out, at most;

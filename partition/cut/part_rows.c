@@ -18,17 +18,6 @@ static int is_whole(const struct comm *comm, const struct graph *held) {
   return comm->size == 1 && held->rows == held->nodes;
 }
 
-/* The first part of rank r; that of rank size is behind the last. */
-static int part_of(const struct comm *comm, int parts, int r) {
-  return (int)graph_block(parts, comm->size, r);
-}
-
-/* The rank that has each part. rank_of[parts] */
-static void list_ranks(const struct comm *comm, int parts, int32_t *rank_of) {
-  for (int r = 0; r < comm->size; r++)
-    for (int p = part_of(comm, parts, r); p < part_of(comm, parts, r + 1); p++) rank_of[p] = r;
-}
-
 /* Columns of rows that have come become local. */
 static int number_columns(struct arrival *a, struct graph *local) {
   const int64_t own = a->own;
@@ -74,81 +63,87 @@ int part_rows_bring(struct comm *comm, const struct graph *held, const struct pa
 }
 
 int part_rows_gather(struct comm *comm, const struct graph *held, struct part_rows *rows) {
-  FREED int64_t *offset = NULL;
+  const int64_t nodes = held->nodes, own = comm->rank == 0 ? nodes : 0;
+  FREED int64_t *offset = NULL, *id = NULL;
   *rows = (struct part_rows){.graph = *held, .borrowed = 1};
   if (is_whole(comm, held)) return OK;
   *rows = (struct part_rows){0};
-  TRY(comm_agree(comm, memory_arrays("ranks", ROOM(&offset, comm->size + 1))));
-  for (int r = 1; r <= comm->size; r++) offset[r] = held->nodes;
-  const struct partition first = {
-      .parts = comm->size, .grid = {comm->size, 1}, .nodes = held->nodes, .offset = offset};
-  TRY(directory_init(comm, &first, &rows->directory));
+  TRY(comm_agree(comm, memory_arrays("ranks", ROOM(&offset, comm->size + 1), ROOM(&id, own))));
+  for (int r = 1; r <= comm->size; r++) offset[r] = nodes;
+  for (int64_t v = 0; v < own; v++) id[v] = v;
+  TRY(directory_init_ids(comm, offset, id, &rows->directory));
   return bring(comm, held, &rows->directory, &rows->halo, &rows->graph);
 }
 
-/* Nodes by the ranks that are to order them, and by ids; and the directory of that. ranks: as many parts as
- * ranks. */
-static int deal_nodes(struct comm *comm, const struct partition *partition, int parts,
-                      struct partition *ranks, struct directory *directory) {
-  FREED int64_t *next = NULL;
-  FREED int32_t *rank_of = NULL;
-  TRY(comm_agree(comm, memory_arrays("ranks of parts", ROOM(&next, comm->size), ROOM(&rank_of, parts))));
-  for (int r = 0; r < comm->size; r++) next[r] = ranks->offset[r];
-  list_ranks(comm, parts, rank_of);
-  for (int64_t v = 0; comm->rank == 0 && v < ranks->nodes; v++)
-    ranks->order[next[rank_of[partition->part[v]]]++] = v;
-  return directory_init(comm, ranks, directory);
+/* A node on its way to the rank that orders it. */
+struct owned {
+  int32_t id, part;
+};
+
+struct dealing {
+  struct owned *out, *in; /* by ranks; ids ascend */
+  int32_t *rank_of;       /* [parts] */
+  int64_t *next, *out_bytes, *in_bytes, *offset, *id;
+};
+
+static void dealing_free(struct dealing *d) {
+  free_all(d->out, d->in, d->rank_of, d->next, d->out_bytes, d->in_bytes, d->offset, d->id);
 }
 
-/* Parts of own nodes, from rank 0, as the directory has the nodes. */
-static int deal_parts(struct comm *comm, const struct partition *partition, const struct partition *ranks,
-                      int32_t *own) {
-  FREED int32_t *part = NULL;
-  FREED struct message *send = NULL;
-  const int64_t bytes = sizeof *own, nodes = comm->rank ? 0 : ranks->nodes;
-  const struct message recv = {0, own, (ranks->offset[comm->rank + 1] - ranks->offset[comm->rank]) * bytes};
-  TRY(comm_agree(comm, memory_arrays("parts of nodes", ROOM(&part, nodes), ROOM(&send, comm->size))));
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < nodes; i++) part[i] = partition->part[ranks->order[i]];
-  for (int r = 0; comm->rank == 0 && r < comm->size; r++)
-    send[r] = (struct message){r, part + ranks->offset[r], (ranks->offset[r + 1] - ranks->offset[r]) * bytes};
-  return comm_swap(comm, send, comm->rank ? 0 : comm->size, &recv, 1);
+/* Nodes of this rank's block by the ranks that have their parts. */
+static int sort_nodes(const struct comm *comm, const struct partition *partition, struct dealing *d) {
+  const int64_t first = graph_block(partition->nodes, comm->size, comm->rank),
+                count = graph_block(partition->nodes, comm->size, comm->rank + 1) - first;
+  TRY(memory_arrays("ranks of parts", ROOM(&d->out, count), ROOM(&d->rank_of, partition->parts),
+                    ROOM(&d->next, comm->size + 1), ROOM(&d->out_bytes, comm->size),
+                    ROOM(&d->in_bytes, comm->size), ROOM(&d->offset, comm->size + 1)));
+  for (int r = 0; r < comm->size; r++) {
+    d->offset[r + 1] = partition_place(comm, partition, r + 1);
+    for (int p = partition_part(comm, partition, r); p < partition_part(comm, partition, r + 1); p++)
+      d->rank_of[p] = r;
+  }
+  for (int64_t i = 0; i < count; i++) d->next[d->rank_of[partition->part[i]] + 1]++;
+  for (int r = 0; r < comm->size; r++) {
+    d->out_bytes[r] = d->next[r + 1] * (int64_t)sizeof *d->out;
+    d->next[r + 1] += d->next[r];
+  }
+  for (int64_t i = 0; i < count; i++)
+    d->out[d->next[d->rank_of[partition->part[i]]]++] = (struct owned){(int32_t)(first + i),
+                                                                       partition->part[i]};
+  return OK;
 }
 
-static int deal(struct comm *comm, const struct partition *partition, int parts, struct partition *ranks,
-                struct part_rows *rows) {
-  rows->first = part_of(comm, parts, comm->rank);
-  const int count = part_of(comm, parts, comm->rank + 1) - rows->first;
-  TRY(deal_nodes(comm, partition, parts, ranks, &rows->directory));
-  TRY(comm_agree(comm, partition_init(&rows->own, count, rows->directory.rows)));
-  TRY(deal_parts(comm, partition, ranks, rows->own.part));
+static int take_nodes(const struct comm *comm, struct dealing *d, struct part_rows *rows, int parts) {
+  const int64_t own = d->offset[comm->rank + 1] - d->offset[comm->rank];
+  TRY(partition_init(&rows->own, parts, own));
+  TRY(memory_arrays("ids of nodes", ROOM(&d->id, own)));
 #pragma omp parallel for schedule(static)
-  for (int64_t v = 0; v < rows->own.nodes; v++) rows->own.part[v] -= rows->first;
+  for (int64_t i = 0; i < own; i++) {
+    d->id[i] = d->in[i].id;
+    rows->own.part[i] = d->in[i].part - rows->first;
+  }
   partition_count(&rows->own);
   return OK;
 }
 
-/* offset[ranks + 1]: where the nodes of each rank begin, as those of its first part do. */
-static int find_offsets(struct comm *comm, const struct partition *partition, int parts, int64_t *offset) {
-  for (int r = 0; comm->rank == 0 && r <= comm->size; r++)
-    offset[r] = partition->offset[part_of(comm, parts, r)];
-  return comm_broadcast(comm, offset, (comm->size + 1) * (int64_t)sizeof *offset, 0);
+static int deal(struct comm *comm, const struct partition *partition, struct part_rows *rows) {
+  ENDED_BY(dealing_free) struct dealing d = {0};
+  const int parts = partition_part(comm, partition, comm->rank + 1) - rows->first;
+  TRY(comm_agree(comm, sort_nodes(comm, partition, &d)));
+  TRY(comm_all_to_all(comm, d.out, d.out_bytes, (void **)&d.in, d.in_bytes));
+  TRY(comm_agree(comm, take_nodes(comm, &d, rows, parts)));
+  return directory_init_ids(comm, d.offset, d.id, &rows->directory);
 }
 
-int part_rows_init(struct comm *comm, const struct graph *held, struct partition *partition, int parts,
+int part_rows_init(struct comm *comm, const struct graph *held, struct partition *partition,
                    struct part_rows *rows) {
-  FREED int64_t *offset = NULL;
+  const int64_t listed = partition_place(comm, partition, comm->rank + 1) -
+                         partition_place(comm, partition, comm->rank);
+  TRY(comm_agree(comm, memory_arrays("order of nodes", ROOM(&partition->order, listed))));
   *rows = (struct part_rows){.graph = *held, .own = *partition, .borrowed = 1};
   if (is_whole(comm, held)) return OK;
-  *rows = (struct part_rows){0};
-  TRY(comm_agree(comm, memory_arrays("ranks", ROOM(&offset, comm->size + 1))));
-  TRY(find_offsets(comm, partition, parts, offset));
-  struct partition ranks = {.parts = comm->size,
-                            .grid = {comm->size, 1},
-                            .nodes = held->nodes,
-                            .order = partition->order,
-                            .offset = offset};
-  TRY(deal(comm, partition, parts, &ranks, rows));
+  *rows = (struct part_rows){.first = partition_part(comm, partition, comm->rank)};
+  TRY(deal(comm, partition, rows));
   return bring(comm, held, &rows->directory, &rows->halo, &rows->graph);
 }
 
@@ -165,46 +160,25 @@ int64_t part_rows_below(const struct part_rows *rows, int64_t node) {
   return low;
 }
 
-/* The order of each rank's parts, by global ids. */
-static int return_order(struct comm *comm, const struct part_rows *rows, struct partition *partition) {
-  const struct directory *directory = &rows->directory;
-  FREED int64_t *id = NULL;
-  FREED struct message *recv = NULL;
-  const int64_t bytes = sizeof *id;
-  TRY(comm_agree(comm, memory_arrays("order of nodes", ROOM(&id, rows->own.nodes), ROOM(&recv, comm->size))));
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < rows->own.nodes; i++) id[i] = directory->id[rows->own.order[i]];
-  for (int r = 0; comm->rank == 0 && r < comm->size; r++)
-    recv[r] = (struct message){r, partition->order + directory->offset[r],
-                               (directory->offset[r + 1] - directory->offset[r]) * bytes};
-  const struct message send = {0, id, rows->own.nodes * bytes};
-  return comm_swap(comm, &send, 1, recv, comm->rank ? 0 : comm->size);
-}
-
 /* What was counted of all ranks' parts: halo and nnz of each, and the arcs cut. */
-static int return_counts(struct comm *comm, const struct part_rows *rows, struct partition *partition) {
+static int share_counts(struct comm *comm, const struct part_rows *rows, struct partition *partition) {
   const struct partition *own = &rows->own;
-  FREED int64_t *sum = NULL;
-  int64_t parts = own->parts;
-  TRY(comm_sum_int64(comm, &parts));
-  TRY(comm_agree(comm, memory_arrays("counts a part", ROOM(&sum, 2 * parts + 1))));
-  memcpy(sum + rows->first, own->halo, (size_t)own->parts * sizeof *sum);
-  memcpy(sum + parts + rows->first, own->nnz, (size_t)own->parts * sizeof *sum);
-  sum[2 * parts] = own->edge_cut;
-  TRY(comm_reduce(comm, sum, 2 * parts + 1, NUMBER_INT64, REDUCE_SUM));
-  if (comm->rank > 0) return OK;
-  memcpy(partition->halo, sum, (size_t)parts * sizeof *sum);
-  memcpy(partition->nnz, sum + parts, (size_t)parts * sizeof *sum);
-  partition->edge_cut = sum[2 * parts];
-  return OK;
+  const int64_t parts = partition->parts;
+  memcpy(partition->halo + rows->first, own->halo, (size_t)own->parts * sizeof *own->halo);
+  memcpy(partition->nnz + rows->first, own->nnz, (size_t)own->parts * sizeof *own->nnz);
+  TRY(comm_reduce(comm, partition->halo, parts, NUMBER_INT64, REDUCE_SUM));
+  TRY(comm_reduce(comm, partition->nnz, parts, NUMBER_INT64, REDUCE_SUM));
+  return comm_sum_int64(comm, &partition->edge_cut);
 }
 
 int part_rows_return(struct comm *comm, const struct part_rows *rows, struct partition *partition) {
-  partition->chosen = rows->own.chosen;
-  partition->tried = rows->own.tried;
-  partition->density = rows->own.density;
-  partition->edge_cut = rows->own.edge_cut;
+  const struct partition *own = &rows->own;
+  partition->chosen = own->chosen;
+  partition->tried = own->tried;
+  partition->density = own->density;
+  partition->edge_cut = own->edge_cut;
   if (rows->borrowed) return OK;
-  TRY(return_order(comm, rows, partition));
-  return return_counts(comm, rows, partition);
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < own->nodes; i++) partition->order[i] = rows->directory.id[own->order[i]];
+  return share_counts(comm, rows, partition);
 }

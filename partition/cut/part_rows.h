@@ -1,6 +1,5 @@
 /* part_rows: the rows of the parts that a rank orders and measures, between the moment when it is known which
- * part has which node and the moment when ranks own them. Parts are dealt among the ranks in consecutive
- * pieces, as equal in number as can be, however many there are. */
+ * part has which node and the moment when ranks own them. partition_part() says which parts these are. */
 #ifndef PARTITION_CUT_PART_ROWS_H
 #define PARTITION_CUT_PART_ROWS_H
 
@@ -17,10 +16,10 @@ struct part_rows {
   int borrowed;               /* graph and own are others' */
 };
 
-/* Collective. held: this rank's rows of the graph, each row being one rank's; partition: rank 0's, which
- * knows part and offset; its order is scratch. One rank that holds all rows has them already: then own is the
- * partition itself, and the graph the one held. Errors: FAILED, agreed on by all ranks. */
-int part_rows_init(struct comm *comm, const struct graph *held, struct partition *partition, int parts,
+/* Collective. held: this rank's rows of the graph, each row being one rank's. Makes partition->order, whose
+ * part and offset are known. One rank that holds all rows has them already: then own is the partition itself,
+ * and the graph the one held. Errors: FAILED, agreed on by all ranks. */
+int part_rows_init(struct comm *comm, const struct graph *held, struct partition *partition,
                    struct part_rows *rows);
 /* Collective. All rows of a graph, at rank 0; no parts. */
 int part_rows_gather(struct comm *comm, const struct graph *held, struct part_rows *rows);
@@ -31,8 +30,8 @@ void part_rows_free(struct part_rows *rows);
 int part_rows_bring(struct comm *comm, const struct graph *held, const struct part_rows *rows,
                     struct graph *local);
 
-/* Collective. To rank 0's partition goes what all ranks' own ones say: order, halo, nnz and edge_cut, and of
- * the order that was chosen what every rank knows. */
+/* Collective. What own parts are goes to the partition, on every rank: this one's order, all halo, nnz and
+ * edge_cut, and what is of the order that was chosen. */
 int part_rows_return(struct comm *comm, const struct part_rows *rows, struct partition *partition);
 
 /* How many own nodes are below `node` of all. */

@@ -110,7 +110,8 @@ static int64_t order_bytes(const struct config *config, const struct share *shar
   return size->nodes * NODE;
 }
 
-/* Rows that come to a rank: where they begin, their ids, numbers and parts; and those of the halo. */
+/* Rows that come to a rank: where they begin, their ids, numbers and parts; and those of the halo, which are
+ * other ranks' at most. */
 static int64_t rows_bytes(const struct size *size, int64_t halo) {
   enum { NODE = 44, HALO = 20 };
   return size->nodes * NODE + size->arcs * (int64_t)sizeof(int32_t) + halo * HALO;
@@ -152,11 +153,12 @@ int64_t partition_making_bytes(const struct config *config, const struct dataset
             divided = parts == 1 || config->partition.method == PARTITION_BLOCK;
   const int64_t graph = size.nodes * (int64_t)sizeof(int64_t) +
                         size.arcs * (!hypergraph && dataset->weighted ? 8 : 4);
-  const int64_t listed = rank > 0 || is_unlisted(config, dataset, hypergraph, ranks, made)
-                             ? 0
-                             : size.nodes * (int64_t)(sizeof *made->part + sizeof *made->order);
-  if (made->cached || (!hypergraph && divided && order == ORDER_GIVEN)) return listed + graph / ranks;
   const struct share share = share_of(&size, made, rank, ranks);
+  const int64_t listed = is_unlisted(config, dataset, hypergraph, ranks, made)
+                             ? 0
+                             : size.nodes * (int64_t)sizeof *made->part / ranks +
+                                   share.size.nodes * (int64_t)sizeof *made->order;
+  if (made->cached || (!hypergraph && divided && order == ORDER_GIVEN)) return listed + graph / ranks;
   const int order_wants = order == ORDER_METIS || (size.directed && order_needs_pattern(order));
   const int64_t owning = !is_cut(config, parts) ? 0
                          : large                ? large_bytes(&size, parts, rank, ranks)

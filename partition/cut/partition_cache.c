@@ -6,6 +6,7 @@
 
 #include "io/file/h5.h"
 #include "io/file/path_check.h"
+#include "partition/cut/partition_lists.h"
 #include "runtime/base/base.h"
 
 enum { PLACES = 2 };
@@ -57,8 +58,8 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof fields[0], ANY = -1 /* of an integer of a key */ };
 
-/* The arrays of a file: of the density, then of the partition. */
-enum { DENSITY_ARRAYS = 3, ARRAYS = 7 };
+/* The arrays of a file beside the lists of nodes: of the density, then of the parts. */
+enum { DENSITY_ARRAYS = 3, ARRAYS = 5 };
 struct array {
   const char *name;
   enum h5_type type;
@@ -74,18 +75,21 @@ static void list_density(struct density *density, struct array array[DENSITY_ARR
 
 static void list_arrays(struct partition *partition, struct array array[ARRAYS]) {
   list_density(&partition->density, array);
-  array[3] = (struct array){"/part", H5_INT32, partition->nodes, partition->part};
-  array[4] = (struct array){"/order", H5_INT64, partition->nodes, partition->order};
-  array[5] = (struct array){"/halo", H5_INT64, partition->parts, partition->halo};
-  array[6] = (struct array){"/nnz", H5_INT64, partition->parts, partition->nnz};
+  array[3] = (struct array){"/halo", H5_INT64, partition->parts, partition->halo};
+  array[4] = (struct array){"/nnz", H5_INT64, partition->parts, partition->nnz};
+}
+
+static int check_shape(struct h5 *h5, const char *name, int64_t rows) {
+  struct h5_shape shape;
+  TRY(h5_shape(h5, name, &shape));
+  if (!shape.exists || shape.is_group || shape.dims != 1 || shape.dim[0] != rows)
+    FAIL(BAD_INPUT, "%s: %s is not there with %lld values", h5->path, name, (long long)rows);
+  return OK;
 }
 
 static int read_arrays(struct h5 *h5, const struct array *array, int count) {
   for (; count > 0; count--, array++) {
-    struct h5_shape shape;
-    TRY(h5_shape(h5, array->name, &shape));
-    if (!shape.exists || shape.is_group || shape.dims != 1 || shape.dim[0] != array->rows)
-      FAIL(BAD_INPUT, "%s: %s is not there with %lld values", h5->path, array->name, (long long)array->rows);
+    TRY(check_shape(h5, array->name, array->rows));
     TRY(h5_read_rows(h5, array->name, 0, array->rows, array->type, array->data));
   }
   return OK;
@@ -135,19 +139,6 @@ static int read_fields(struct h5 *h5, const struct partition_kept *wanted, struc
   return OK;
 }
 
-/* Every node once, in the shard that owns it. */
-static int check_order(const struct h5 *h5, const struct partition *partition, uint8_t *seen) {
-  for (int p = 0; p < partition->parts; p++) {
-    for (int64_t i = partition->offset[p]; i < partition->offset[p + 1]; i++) {
-      int64_t v = partition->order[i];
-      if (v < 0 || v >= partition->nodes || seen[v] || partition->part[v] != p)
-        FAIL(BAD_INPUT, "%s: order does not list the nodes of part %d once each", h5->path, p);
-      seen[v] = 1;
-    }
-  }
-  return OK;
-}
-
 /* What the parts have between them: all arcs once, and of those that are cut one a halo row at least. */
 static int check_counts(const struct h5 *h5, const struct partition *partition, int64_t edges) {
   int64_t arcs = edges, halo = partition->edge_cut;
@@ -181,20 +172,6 @@ static int check_density(const struct h5 *h5, const struct partition *partition,
   return OK;
 }
 
-static int check_contents(const struct h5 *h5, int64_t edges, struct partition *partition) {
-  for (int64_t v = 0; v < partition->nodes; v++) {
-    if (partition->part[v] < 0 || partition->part[v] >= partition->parts)
-      FAIL(BAD_INPUT, "%s: node %lld lies in part %d of %d", h5->path, (long long)v, partition->part[v],
-           partition->parts);
-  }
-  partition_count(partition);
-  TRY(check_counts(h5, partition, edges));
-  TRY(check_density(h5, partition, edges));
-  FREED uint8_t *seen = NULL;
-  TRY(memory_alloc(&seen, partition->nodes, "check of the order"));
-  return check_order(h5, partition, seen);
-}
-
 static int check_seconds(const struct h5 *h5, const char *name, double seconds) {
   if (!(seconds >= 0 && seconds < 1e9)) FAIL(BAD_INPUT, "%s: %s is %g", h5->path, name, seconds);
   return OK;
@@ -221,57 +198,92 @@ static int take_facts(const struct h5 *h5, const struct partition_kept *kept, en
   return OK;
 }
 
-static int read_file(const struct partition_key *key, enum node_order order, const char *path,
+/* All but the lists of nodes. Rank 0. */
+static int read_head(const struct partition_key *key, enum node_order order, const char *path, struct h5 *h5,
                      struct partition *partition) {
-  ENDED_BY(h5_close) struct h5 h5 = {0};
   struct partition_kept wanted = key_of(key, order), kept = {0};
   struct array array[ARRAYS];
   TRY(h5_probe(path));
-  TRY(h5_open(&h5, path));
-  TRY(read_fields(&h5, &wanted, &kept));
-  TRY(partition_init(partition, key->parts, key->nodes));
-  TRY(take_facts(&h5, &kept, order, partition));
+  TRY(h5_open(h5, path));
+  TRY(read_fields(h5, &wanted, &kept));
+  TRY(take_facts(h5, &kept, order, partition));
   list_arrays(partition, array);
-  TRY(read_arrays(&h5, array, ARRAYS));
-  return check_contents(&h5, key->edges, partition);
+  TRY(read_arrays(h5, array, ARRAYS));
+  TRY(check_shape(h5, "/part", partition->nodes));
+  return check_shape(h5, "/order", partition->nodes);
+}
+
+static int check_head(const struct h5 *h5, const struct partition *partition, int64_t edges) {
+  TRY(check_counts(h5, partition, edges));
+  return check_density(h5, partition, edges);
+}
+
+/* What rank 0 found, on all ranks. */
+static int first_says(struct comm *comm, int code, int *usable) {
+  *usable = code == OK;
+  return comm_broadcast(comm, usable, sizeof *usable, 0);
+}
+
+static int read_file(struct comm *comm, const struct partition_key *key, enum node_order order,
+                     const char *path, struct partition *partition, int *usable) {
+  ENDED_BY(h5_close) struct h5 h5 = {0};
+  TRY(comm_agree(comm, partition_init_block(comm, partition, key->parts, key->nodes)));
+  TRY(first_says(comm, comm->rank ? OK : read_head(key, order, path, &h5, partition), usable));
+  if (!*usable) return OK;
+  TRY(partition_share(comm, partition));
+  TRY(partition_lists_read_owners(comm, &h5, partition, usable));
+  if (!*usable) return OK;
+  TRY(first_says(comm, comm->rank ? OK : check_head(&h5, partition, key->edges), usable));
+  return *usable ? partition_lists_read_order(comm, &h5, partition, usable) : OK;
 }
 
 /* The file of that order in any of the places. quiet: nothing is said of those that are not used. */
-static int find(const struct partition_key *key, enum node_order order, int quiet,
-                struct partition *partition) {
-  char path[sizeof partition->path];
+static int find(struct comm *comm, const struct partition_key *key, enum node_order order, int quiet,
+                struct partition *partition, int *found) {
+  char path[sizeof partition->path] = "";
+  *found = 0;
   for (int place = 0; place < PLACES; place++) {
-    if (!path_of(key, order, place, path, sizeof path) || access(path, F_OK) != 0) continue;
-    if (read_file(key, order, path, partition) == OK) {
+    *found = comm->rank == 0 && path_of(key, order, place, path, sizeof path) && access(path, F_OK) == 0;
+    TRY(comm_broadcast(comm, found, sizeof *found, 0));
+    if (!*found) continue;
+    TRY(read_file(comm, key, order, path, partition, found));
+    if (*found) {
       memcpy(partition->path, path, sizeof path);
       partition->cached = 1;
-      return 1;
+      return OK;
     }
-    if (!quiet) log_detail("partition: %s is not used: %s", path, error_message());
+    if (comm->rank == 0 && !quiet) log_detail("partition: %s is not used: %s", path, error_message());
     error_clear();
     partition_free(partition);
   }
-  return 0;
+  return OK;
 }
 
-int partition_cache_read(const struct partition_key *key, struct partition *partition) {
-  return find(key, key->config->partition.order, 0, partition);
+int partition_cache_read(struct comm *comm, const struct partition_key *key, struct partition *partition,
+                         int *found) {
+  return find(comm, key, key->config->partition.order, 0, partition, found);
 }
 
-int partition_cache_read_owners(const struct partition_key *key, struct partition *partition) {
-  struct partition other = {0};
-  for (int order = 0; order < ORDERS; order++) {
+int partition_cache_read_owners(struct comm *comm, const struct partition_key *key,
+                                struct partition *partition, int *found) {
+  ENDED_BY(partition_free) struct partition other = {0};
+  *found = 0;
+  for (int order = 0; order < ORDERS && !*found; order++) {
     int known = order == (int)key->config->partition.order; /* partition_cache_read has spoken of it */
-    if (!find(key, (enum node_order)order, known, &other)) continue;
-    memcpy(partition->part, other.part, (size_t)key->nodes * sizeof *partition->part);
-    log_detail("partition: owners read from %s", other.path);
-    partition_free(&other);
-    return 1;
+    TRY(find(comm, key, (enum node_order)order, known, &other, found));
   }
-  return 0;
+  if (!*found) return OK;
+  if (comm->rank == 0) log_detail("partition: owners read from %s", other.path);
+  free(partition->part);
+  partition->part = other.part;
+  other.part = NULL;
+  return OK;
 }
 
-static int write_open(struct h5 *h5, const struct partition_key *key, struct partition *partition) {
+/* All but the lists of nodes. Rank 0. */
+static int write_head(struct h5 *h5, const struct partition_key *key, const char *path,
+                      struct partition *partition) {
+  enum { DAY = 24 * 60 * 60 };
   struct partition_kept kept = key_of(key, key->config->partition.order);
   struct array array[ARRAYS];
   kept.loa_window = key->config->partition.loa_window;
@@ -282,35 +294,43 @@ static int write_open(struct h5 *h5, const struct partition_key *key, struct par
   kept.seconds = partition->seconds;
   kept.order_seconds = partition->order_seconds;
   for (int p = 0; p < partition->parts; p++) kept.halo_rows += partition->halo[p];
+  atomic_write_clean(path, DAY);
+  TRY(h5_create(h5, path));
   for (const struct field *f = fields; f < fields + FIELDS; f++)
     TRY(h5_write_value(h5, f->name, f->type, (const char *)&kept + f->offset));
   list_arrays(partition, array);
   for (const struct array *a = array; a < array + ARRAYS; a++)
     TRY(h5_write_all(h5, a->name, a->type, a->rows, 0, a->data));
-  return h5_commit(h5);
+  return OK;
 }
 
-static int write_file(const struct partition_key *key, const char *path, struct partition *partition) {
-  enum { DAY = 24 * 60 * 60 };
+static int write_file(struct comm *comm, const struct partition_key *key, const char *folder,
+                      const char *path, struct partition *partition, int *written) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
-  atomic_write_clean(path, DAY);
-  TRY(h5_create(&h5, path));
-  return write_open(&h5, key, partition);
+  int code = OK, lists = OK;
+  if (comm->rank == 0) code = make_folder(folder);
+  if (comm->rank == 0 && code == OK) code = write_head(&h5, key, path, partition);
+  TRY(partition_lists_write(comm, comm->rank == 0 && code == OK ? &h5 : NULL, partition, &lists));
+  if (comm->rank == 0 && code == OK) code = lists == OK ? h5_commit(&h5) : lists;
+  return first_says(comm, code, written);
 }
 
-void partition_cache_write(const struct partition_key *key, struct partition *partition) {
-  char folder[1100], path[sizeof partition->path];
+int partition_cache_write(struct comm *comm, const struct partition_key *key, struct partition *partition) {
+  char folder[1100] = "", path[sizeof partition->path] = "";
   for (int place = 0; place < PLACES; place++) {
-    if (!folder_of(key, place, folder, sizeof folder) ||
-        !path_of(key, key->config->partition.order, place, path, sizeof path))
-      continue;
-    if (make_folder(folder) == OK && write_file(key, path, partition) == OK) {
+    int is_there = comm->rank == 0 && folder_of(key, place, folder, sizeof folder) &&
+                   path_of(key, key->config->partition.order, place, path, sizeof path);
+    TRY(comm_broadcast(comm, &is_there, sizeof is_there, 0));
+    if (!is_there) continue;
+    TRY(write_file(comm, key, folder, path, partition, &is_there));
+    if (is_there) {
       memcpy(partition->path, path, sizeof path);
-      return;
+      return OK;
     }
-    log_info("partition: not kept in %s: %s", folder, error_message());
+    if (comm->rank == 0) log_info("partition: not kept in %s: %s", folder, error_message());
     error_clear();
   }
+  return OK;
 }
 
 enum { METHODS = PARTITION_SCOTCH + 1 };

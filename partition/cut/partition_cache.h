@@ -13,15 +13,18 @@ struct partition_key {
   int64_t nodes, edges; /* edges: stored arcs; of a star, incidences */
 };
 
-/* 1 when a matching, intact file was found; one that is damaged or does not match is passed over with a
- * line. */
-int partition_cache_read(const struct partition_key *key, struct partition *partition);
+/* Collective. *found: 1 when rank 0 found a matching, intact file; one that is damaged or does not match is
+ * passed over with a line. */
+int partition_cache_read(struct comm *comm, const struct partition_key *key, struct partition *partition,
+                         int *found);
 
 /* The same of owners alone, partition->part, from a file that keeps another order. */
-int partition_cache_read_owners(const struct partition_key *key, struct partition *partition);
+int partition_cache_read_owners(struct comm *comm, const struct partition_key *key,
+                                struct partition *partition, int *found);
 
-/* Writes the file to the first place that takes it and sets partition->path; says so when none does. */
-void partition_cache_write(const struct partition_key *key, struct partition *partition);
+/* Collective. Rank 0 writes the file to the first place that takes it, which is partition->path then; says so
+ * when none does. */
+int partition_cache_write(struct comm *comm, const struct partition_key *key, struct partition *partition);
 
 /* What a kept file says of itself. */
 struct partition_kept {

@@ -8,6 +8,7 @@
 #include "partition/cut/partition_blocks.h"
 #include "partition/cut/partition_cache.h"
 #include "partition/cut/partition_graphs.h"
+#include "partition/cut/partition_lists.h"
 #include "partition/cut/partition_work.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/multilevel/multilevel.h"
@@ -40,6 +41,7 @@ struct making {
   const struct graph *held;    /* this rank's rows: those at hand, or ... */
   struct graph read;           /* ... as read */
   const struct graph *graph;   /* all rows, for METIS and for hyperedges that follow their vertices. Rank 0 */
+  int32_t *all;                /* [nodes] owners that rank 0 finds by itself */
   const struct row_work *work; /* NULL: rows are alike */
   int32_t *named;              /* [nodes] parts that a file says; of a star, of its vertices. Borrowed */
 };
@@ -53,18 +55,6 @@ static int hold_rows(struct comm *comm, struct making *making) {
   making->held = &making->read;
   if (making->vertices) return star_expansion_read_block(comm, making->dataset, &making->read);
   return comm_agree(comm, graph_read(making->dataset, first, behind - first, &making->read));
-}
-
-/* Owners without a look at the graph; a hyperedge goes where most of its vertices are. */
-static int assign_simple(struct making *making, int at_random) {
-  struct partition *partition = making->partition;
-  int64_t nodes = making->vertices ? making->vertices : partition->nodes;
-  if (making->named)
-    memcpy(partition->part, making->named, (size_t)nodes * sizeof *partition->part);
-  else
-    partition_assign_blocks(partition, nodes);
-  if (at_random) partition_shuffle(partition, nodes, making->key->config->partition.seed);
-  return making->vertices ? star_expansion_elect(making->graph, making->vertices, partition) : OK;
 }
 
 static int assigns_by(const struct making *making, enum partition_method method) {
@@ -88,15 +78,24 @@ static struct cut_input cut_of(const struct making *making, const struct graph *
                             config->partition.balance};
 }
 
+/* Owners without a look at the graph; a hyperedge goes where most of its vertices are. */
+static int assign_simple(struct making *making, int at_random) {
+  const int parts = making->key->parts;
+  const int64_t nodes = making->vertices ? making->vertices : making->key->nodes;
+  if (making->named)
+    memcpy(making->all, making->named, (size_t)nodes * sizeof *making->all);
+  else
+    partition_assign_blocks(parts, nodes, 0, nodes, making->all);
+  if (at_random) partition_shuffle(making->all, nodes, making->key->config->partition.seed);
+  return making->vertices ? star_expansion_elect(making->graph, making->vertices, parts, making->all) : OK;
+}
+
+/* Rank 0 finds owners by itself. */
 static int assign(void *context) {
   struct making *making = context;
   const struct cut_input input = cut_of(making, making->graph);
-  if (making->decided == DECIDED_NOTHING)
-    TRY(is_cut(making) ? cut_small(&making->progress, &input, making->partition->part)
-                       : assign_simple(making, assigns_by(making, PARTITION_RANDOM)));
-  partition_count(making->partition);
-  if (making->vertices) star_expansion_count(making->vertices, making->partition);
-  return OK;
+  return is_cut(making) ? cut_small(&making->progress, &input, making->all)
+                        : assign_simple(making, assigns_by(making, PARTITION_RANDOM));
 }
 
 /* Of the same rows, for an order of a directed graph. */
@@ -170,36 +169,39 @@ static int is_trivial(const struct making *making) {
 }
 
 /* Whether a partition that was read is what this run wants. */
-static int stands(const struct making *making) {
+static int stands(struct comm *comm, struct making *making, int *as_wanted) {
   struct partition *partition = making->partition;
   if (making->vertices) {
-    star_expansion_count(making->vertices, partition);
-    return star_expansion_is(partition, making->vertices);
+    TRY(star_expansion_count(comm, making->vertices, partition));
+    return star_expansion_is(comm, partition, making->vertices, as_wanted);
   }
-  if (making->key->config->partition.order != ORDER_AUTO || order_auto_stands(&making->stakes, partition))
-    return 1;
-  log_detail("partition: %s is not used: this run is long enough for another order", partition->path);
-  return 0;
+  *as_wanted = making->key->config->partition.order != ORDER_AUTO ||
+               order_auto_stands(&making->stakes, partition);
+  TRY(comm_broadcast(comm, as_wanted, sizeof *as_wanted, 0));
+  if (!*as_wanted && comm->rank == 0)
+    log_detail("partition: %s is not used: this run is long enough for another order", partition->path);
+  return OK;
 }
 
 static int is_kept(const struct making *making) {
   return making->vertices ? making->key->parts > 1 : !is_trivial(making);
 }
 
-static int look_for_kept(void *context) {
-  struct making *making = context;
+static int look_for_kept(struct comm *comm, struct making *making) {
   const struct partition_key *key = making->key;
+  int found = 0;
   making->decided = DECIDED_NOTHING;
-  if (is_kept(making) && partition_cache_read(key, making->partition)) {
-    making->decided = DECIDED_ALL;
-    if (stands(making)) return OK;
-    making->decided = DECIDED_NOTHING;
+  if (is_kept(making)) TRY(partition_cache_read(comm, key, making->partition, &found));
+  if (found) {
+    TRY(stands(comm, making, &found));
+    if (found) making->decided = DECIDED_ALL;
+    if (found) return OK;
     partition_free(making->partition);
   }
-  if (is_trivial(making)) return partition_init_parts(making->partition, key->parts, key->nodes);
-  TRY(partition_init(making->partition, key->parts, key->nodes));
-  if (is_cut(making) && !making->vertices && partition_cache_read_owners(key, making->partition))
-    making->decided = DECIDED_OWNERS;
+  TRY(comm_agree(comm, partition_init_block(comm, making->partition, key->parts, key->nodes)));
+  if (is_cut(making) && !making->vertices)
+    TRY(partition_cache_read_owners(comm, key, making->partition, &found));
+  if (found) making->decided = DECIDED_OWNERS;
   return OK;
 }
 
@@ -233,63 +235,72 @@ static int is_cut_by_all(const struct making *making) {
          (assigns_by(making, PARTITION_METIS) && multilevel_takes(making->key->edges, making->directed));
 }
 
-/* Rank 0 sees all rows for it. */
-static int own_small(struct comm *comm, struct making *making) {
-  ENDED_BY(part_rows_free) struct part_rows all = {0};
-  TRY(part_rows_gather(comm, making->held, &all));
-  making->graph = &all.graph;
-  const int code = by_first(comm, making, assign);
-  making->graph = NULL;
-  return code;
+/* Rank 0 sees all rows for it, and deals out what it has found. */
+static int own_by_first(struct comm *comm, struct making *making) {
+  ENDED_BY(part_rows_free) struct part_rows rows = {0};
+  FREED int32_t *all = NULL;
+  const int64_t nodes = comm->rank ? 0 : making->key->nodes;
+  if (is_cut(making) || making->vertices) TRY(part_rows_gather(comm, making->held, &rows));
+  TRY(comm_agree(comm, memory_arrays("parts of nodes", ROOM(&all, nodes))));
+  making->graph = &rows.graph;
+  making->all = all;
+  TRY(by_first(comm, making, assign));
+  return partition_lists_deal(comm, all, making->partition);
 }
 
 /* Who owns which node. */
 static int own(struct comm *comm, struct making *making) {
-  const int wants_rows = is_cut(making) || making->vertices;
+  struct partition *partition = making->partition;
   const struct cut_input large = cut_of(making, making->held);
-  if (making->decided == DECIDED_NOTHING && is_cut_by_all(making)) {
-    TRY(cut_large(&making->progress, &large, making->partition->part));
-    making->decided = DECIDED_OWNERS;
+  const int64_t nodes = partition->nodes, first = graph_block(nodes, comm->size, comm->rank),
+                count = graph_block(nodes, comm->size, comm->rank + 1) - first;
+  if (making->decided == DECIDED_NOTHING) {
+    if (is_cut_by_all(making))
+      TRY(cut_large(&making->progress, &large, partition->part));
+    else if (is_cut(making) || making->vertices || assigns_by(making, PARTITION_RANDOM) ||
+             assigns_by(making, PARTITION_FILE))
+      TRY(own_by_first(comm, making));
+    else
+      partition_assign_blocks(partition->parts, nodes, first, count, partition->part);
   }
-  if (making->decided == DECIDED_NOTHING && wants_rows) return own_small(comm, making);
-  return by_first(comm, making, assign);
+  TRY(partition_count_all(comm, partition));
+  return making->vertices ? star_expansion_count(comm, making->vertices, partition) : OK;
 }
 
-static int keep(void *context) {
-  struct making *making = context;
+/* Seconds and memory are those of rank 0. */
+static int keep(struct comm *comm, struct making *making) {
   struct partition *partition = making->partition;
   partition->seconds = profile_clock() - making->progress.began;
   partition->memory = memory_peak();
-  say_balance(making);
-  if (is_kept(making)) partition_cache_write(making->key, partition);
-  return OK;
+  if (comm->rank == 0) say_balance(making);
+  return is_kept(making) ? partition_cache_write(comm, making->key, partition) : OK;
 }
 
 static int make(struct comm *comm, struct making *making) {
   ENDED_BY(part_rows_free) struct part_rows rows = {0};
   TRY(hold_rows(comm, making));
   TRY(own(comm, making));
-  TRY(part_rows_init(comm, making->held, making->partition, making->key->parts, &rows));
+  TRY(part_rows_init(comm, making->held, making->partition, &rows));
   TRY(PROFILE_HOST("order", order_parts(comm, making, &rows)));
   TRY(part_rows_return(comm, &rows, making->partition));
-  return by_first(comm, making, keep);
+  return keep(comm, making);
 }
 
 /* Then the graph stays unread, and no file keeps what is made. */
-static void make_trivial(struct making *making) {
+static int make_trivial(struct comm *comm, struct making *making) {
   struct partition *partition = making->partition;
+  TRY(comm_agree(comm, partition_init_parts(partition, 1, making->key->nodes)));
   partition->offset[1] = partition->nodes;
   partition->nnz[0] = making->key->edges;
+  return OK;
 }
 
 static int make_keyed(struct comm *comm, struct making *making) {
+  if (is_trivial(making)) return make_trivial(comm, making);
   if (!making->vertices)
     making->stakes = stakes_of(comm, making->key->config, making->dataset, making->key->parts);
-  TRY(by_first(comm, making, look_for_kept));
-  TRY(comm_broadcast(comm, &making->decided, sizeof making->decided, 0));
-  if (making->decided != DECIDED_ALL && is_trivial(making)) {
-    if (comm->rank == 0) make_trivial(making);
-  } else if (making->decided != DECIDED_ALL) {
+  TRY(look_for_kept(comm, making));
+  if (making->decided != DECIDED_ALL) {
     const int code = make(comm, making);
     graph_free(&making->read);
     TRY(code);
@@ -326,7 +337,7 @@ static int make_by_work(struct comm *comm, struct making *plain, const struct ro
   partition_free(plain->partition);
   *plain->partition = (struct partition){0};
   TRY(make_shared(comm, &making));
-  return partition_measure_work(comm, making.block, making.vertices, work, making.partition);
+  return partition_measure_work(comm, making.block, work, making.partition);
 }
 
 /* By the non-zeros of rows, or by their work where these share it badly. work: NULL: rows are alike. */
@@ -336,7 +347,7 @@ static int make_balanced(struct comm *comm, struct making *making, const struct 
   TRY(make_shared(comm, making));
   making->key = key;
   if (!work || key->parts == 1 || config->partition.method != PARTITION_METIS) return OK;
-  TRY(partition_measure_work(comm, making->block, making->vertices, work, making->partition));
+  TRY(partition_measure_work(comm, making->block, work, making->partition));
   if (making->partition->work_balance <= WORK_SLACK * config->partition.balance) return OK;
   return make_by_work(comm, making, work);
 }

@@ -5,9 +5,8 @@
 #include "partition/graph/partition.h"
 
 /* Collective. Fills work_balance: of what the rows of each part are worth in an epoch, the largest over the
- * mean. block: this rank's rows of the graph, or hyperedges of a star, which stand behind so many vertices
- * (0: a graph). The partition's owners are on rank 0. */
-int partition_measure_work(struct comm *comm, const struct graph *block, int64_t vertices,
-                           const struct row_work *work, struct partition *partition);
+ * mean. block: this rank's rows of the graph, or hyperedges of a star. */
+int partition_measure_work(struct comm *comm, const struct graph *block, const struct row_work *work,
+                           struct partition *partition);
 
 #endif

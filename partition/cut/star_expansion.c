@@ -72,27 +72,26 @@ struct votes {
 };
 
 /* The part with most of a hyperedge's vertices, of equals the one with the fewest incidences. */
-static int32_t elect(const struct partition *expansion, const struct graph *graph, int64_t node,
+static int32_t elect(const struct graph *graph, int64_t node, int parts, const int32_t *part,
                      struct votes *votes) {
   int64_t first = graph->start[node], last = graph->start[node + 1];
-  int32_t best = (int32_t)(node % expansion->parts);
-  for (int64_t e = first; e < last; e++) votes->count[expansion->part[graph->col[e]]]++;
+  int32_t best = (int32_t)(node % parts);
+  for (int64_t e = first; e < last; e++) votes->count[part[graph->col[e]]]++;
   for (int64_t e = first; e < last; e++) {
-    int32_t p = expansion->part[graph->col[e]];
+    int32_t p = part[graph->col[e]];
     int64_t more = votes->count[p] - votes->count[best];
     if (more > 0 || (more == 0 && votes->load[p] < votes->load[best])) best = p;
   }
-  for (int64_t e = first; e < last; e++) votes->count[expansion->part[graph->col[e]]] = 0;
+  for (int64_t e = first; e < last; e++) votes->count[part[graph->col[e]]] = 0;
   votes->load[best] += last - first;
   return best;
 }
 
-int star_expansion_elect(const struct graph *graph, int64_t vertices, struct partition *expansion) {
+int star_expansion_elect(const struct graph *graph, int64_t vertices, int parts, int32_t *part) {
   FREED int64_t *count = NULL, *load = NULL;
-  TRY(memory_arrays("counts a part", ROOM(&count, expansion->parts), ROOM(&load, expansion->parts)));
+  TRY(memory_arrays("counts a part", ROOM(&count, parts), ROOM(&load, parts)));
   struct votes votes = {count, load};
-  for (int64_t v = vertices; v < expansion->nodes; v++)
-    expansion->part[v] = elect(expansion, graph, v, &votes);
+  for (int64_t v = vertices; v < graph->nodes; v++) part[v] = elect(graph, v, parts, part, &votes);
   return OK;
 }
 
@@ -113,18 +112,32 @@ int star_expansion_vertices_first(int64_t vertices, struct partition *expansion)
   return OK;
 }
 
-int star_expansion_is(const struct partition *expansion, int64_t vertices) {
-  for (int p = 0; p < expansion->parts; p++) {
-    for (int64_t i = expansion->offset[p] + 1; i < expansion->offset[p + 1]; i++) {
-      if (expansion->order[i] < vertices && expansion->order[i - 1] >= vertices) return 0;
-    }
+/* Whether vertices come first in each part that this rank lists. */
+static int is_own(const struct comm *comm, const struct partition *expansion, int64_t vertices) {
+  const int64_t origin = partition_place(comm, expansion, comm->rank);
+  const int behind = partition_part(comm, expansion, comm->rank + 1);
+  for (int p = partition_part(comm, expansion, comm->rank); p < behind; p++) {
+    const int64_t *order = expansion->order + expansion->offset[p] - origin;
+    for (int64_t i = 1; i < expansion->offset[p + 1] - expansion->offset[p]; i++)
+      if (order[i] < vertices && order[i - 1] >= vertices) return 0;
   }
   return 1;
 }
 
-void star_expansion_count(int64_t vertices, struct partition *expansion) {
+int star_expansion_is(struct comm *comm, const struct partition *expansion, int64_t vertices, int *is) {
+  int64_t otherwise = !is_own(comm, expansion, vertices);
+  TRY(comm_max_int64(comm, &otherwise));
+  *is = !otherwise;
+  return OK;
+}
+
+int star_expansion_count(struct comm *comm, int64_t vertices, struct partition *expansion) {
+  const int64_t first = graph_block(expansion->nodes, comm->size, comm->rank),
+                behind = graph_block(expansion->nodes, comm->size, comm->rank + 1);
   memset(expansion->vertices, 0, (size_t)expansion->parts * sizeof *expansion->vertices);
-  for (int64_t v = 0; v < vertices; v++) expansion->vertices[expansion->part[v]]++;
+  for (int64_t v = first; v < smaller(behind, vertices); v++)
+    expansion->vertices[expansion->part[v - first]]++;
+  return comm_reduce(comm, expansion->vertices, expansion->parts, NUMBER_INT64, REDUCE_SUM);
 }
 
 struct star_expansion_balance star_expansion_balance(const struct partition *expansion, int64_t vertices) {

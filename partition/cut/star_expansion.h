@@ -24,13 +24,14 @@ int star_expansion_partition(struct comm *comm, const struct config *config, str
                              uint64_t hash, const struct graph *block, const struct row_work *work, int parts,
                              const char *run_dir, struct partition *expansion);
 
-/* Steps of it, in a partition that is being made. Every hyperedge goes to the part with most of its vertices;
- * in each part's order the vertices come first, otherwise as ordered; whether they do. */
-int star_expansion_elect(const struct graph *graph, int64_t vertices, struct partition *expansion);
+/* Steps of it, in a partition that is being made. Every hyperedge goes to the part with most of its vertices,
+ * whose parts are known: part[nodes]. In each part's order the vertices come first, otherwise as ordered, of
+ * a rank that has all nodes. */
+int star_expansion_elect(const struct graph *graph, int64_t vertices, int parts, int32_t *part);
 int star_expansion_vertices_first(int64_t vertices, struct partition *expansion);
-int star_expansion_is(const struct partition *expansion, int64_t vertices);
-/* Counts expansion->vertices. */
-void star_expansion_count(int64_t vertices, struct partition *expansion);
+/* Collective. Whether they come first; counts expansion->vertices. */
+int star_expansion_is(struct comm *comm, const struct partition *expansion, int64_t vertices, int *is);
+int star_expansion_count(struct comm *comm, int64_t vertices, struct partition *expansion);
 
 /* Largest over mean of the parts: of vertices, and of incidences. */
 struct star_expansion_balance {

@@ -33,19 +33,33 @@ static int allocate(const struct comm *comm, struct grid grid, const int64_t *of
   return OK;
 }
 
-/* The order of each rank's part comes from rank 0. */
-static int deal(struct comm *comm, const int64_t *order, struct message *send, struct directory *d) {
-  const int64_t bytes = sizeof *order;
-  const struct message recv = {0, d->id, d->rows * bytes};
-  if (comm->rank > 0 && !comm->lone) return comm_swap(comm, NULL, 0, &recv, 1);
-  memcpy(d->id, order + d->row_first, (size_t)(d->rows * bytes));
-  if (comm->lone) return OK;
-  for (int r = 1; r < comm->size; r++) {
+/* A message of what both stretches of places have, if they meet; data: of the first place of `held`. */
+static int meet(const int64_t held[2], const int64_t wanted[2], int peer, const int64_t *data, int64_t origin,
+                struct message *message) {
+  const int64_t first = larger(held[0], wanted[0]), behind = smaller(held[1], wanted[1]);
+  if (first >= behind) return 0;
+  *message = (struct message){peer, (void *)(data + first - origin),
+                              (behind - first) * (int64_t)sizeof *data};
+  return 1;
+}
+
+/* Ids go from the ranks that list them to those that own them. */
+static int deal(struct comm *comm, const struct partition *partition, struct message *messages,
+                struct directory *d) {
+  const int size = comm->size, rank = comm->rank;
+  const int64_t listed[] = {partition_place(comm, partition, rank),
+                            partition_place(comm, partition, rank + 1)},
+                owned[] = {d->row_first, d->row_first + d->rows};
+  struct message *recv = messages + size;
+  int sends = 0, recvs = 0;
+  for (int r = 0; r < size; r++) {
     const int row = directory_row_of_grid(d, r);
-    send[r - 1] = (struct message){r, (void *)(order + d->offset[row]),
-                                   (d->offset[row + d->grid.cols] - d->offset[row]) * bytes};
+    const int64_t others[] = {partition_place(comm, partition, r), partition_place(comm, partition, r + 1)},
+                  wanted[] = {d->offset[row], d->offset[row + d->grid.cols]};
+    sends += meet(listed, wanted, r, partition->order, listed[0], &messages[sends]);
+    recvs += meet(others, owned, r, d->id, d->row_first, &recv[recvs]);
   }
-  return comm_swap(comm, send, comm->size - 1, NULL, 0);
+  return comm_swap(comm, messages, sends, recv, recvs);
 }
 
 /* All nodes' positions, of a rank that knows the order of all (NULL: the file's). */
@@ -55,15 +69,16 @@ static void number_all(const int64_t *order, struct directory *d) {
 }
 
 static int take_order(struct comm *comm, const struct partition *partition, struct directory *d) {
-  FREED struct message *send = NULL;
+  FREED struct message *messages = NULL;
   int64_t kept = partition->order != NULL;
   int code = allocate(comm, partition->grid, partition->offset, d);
-  if (code == OK) code = memory_arrays("messages", ROOM(&send, comm->size));
+  if (code == OK) code = memory_arrays("messages", ROOM(&messages, 2 * comm->size));
   TRY(comm_agree(comm, code));
-  TRY(comm_broadcast(comm, &kept, sizeof kept, 0));
-  if (kept) return deal(comm, partition->order, send, d);
+  TRY(comm_max_int64(comm, &kept));
+  if (kept && !comm->lone) return deal(comm, partition, messages, d);
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < d->rows; i++) d->id[i] = d->row_first + i;
+  for (int64_t i = 0; i < d->rows; i++)
+    d->id[i] = kept ? partition->order[d->row_first + i] : d->row_first + i;
   return OK;
 }
 
@@ -75,6 +90,13 @@ int directory_init(struct comm *comm, const struct partition *partition, struct 
   if (!comm->lone) return directory_tell(comm, d);
   number_all(partition->order, d);
   return OK;
+}
+
+int directory_init_ids(struct comm *comm, const int64_t *offset, const int64_t *id, struct directory *d) {
+  *d = (struct directory){0};
+  TRY(comm_agree(comm, allocate(comm, (struct grid){comm->size, 1}, offset, d)));
+  memcpy(d->id, id, (size_t)d->rows * sizeof *id);
+  return directory_tell(comm, d);
 }
 
 int directory_init_first(struct comm *comm, const struct directory *all, int64_t nodes, struct directory *d) {

@@ -23,10 +23,14 @@ struct directory {
   int32_t *position;       /* [count] ... and their positions */
 };
 
-/* Collective. Of a partition into as many parts as there are ranks, whose order rank 0 has, or nobody: then
+/* Collective. Of a partition into as many parts as there are ranks, whose order these list, or nobody: then
  * it is the file's. A rank alone has all of it by itself. Errors: FAILED for another number of parts, or when
  * memory is short. */
 int directory_init(struct comm *comm, const struct partition *partition, struct directory *directory);
+/* Collective. Rank r owns positions [offset[r], offset[r + 1]) of offset[ranks], at which this one's nodes
+ * are id[]. Both are copied. */
+int directory_init_ids(struct comm *comm, const int64_t *offset, const int64_t *id,
+                       struct directory *directory);
 /* Collective. Of the nodes [0, nodes) alone, which come first on every rank: the vertices of a star. */
 int directory_init_first(struct comm *comm, const struct directory *all, int64_t nodes,
                          struct directory *directory);

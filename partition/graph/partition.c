@@ -20,6 +20,21 @@ int partition_init(struct partition *partition, int parts, int64_t nodes) {
   return memory_arrays("partition", ROOM(&partition->part, nodes), ROOM(&partition->order, nodes));
 }
 
+int partition_init_block(const struct comm *comm, struct partition *partition, int parts, int64_t nodes) {
+  const int64_t own = graph_block(nodes, comm->size, comm->rank + 1) -
+                      graph_block(nodes, comm->size, comm->rank);
+  TRY(partition_init_parts(partition, parts, nodes));
+  return memory_arrays("parts of nodes", ROOM(&partition->part, own));
+}
+
+int partition_part(const struct comm *comm, const struct partition *partition, int r) {
+  return (int)graph_block(partition->grid.rows, comm->size, r) * partition->grid.cols;
+}
+
+int64_t partition_place(const struct comm *comm, const struct partition *partition, int r) {
+  return partition->offset[partition_part(comm, partition, r)];
+}
+
 int partition_want_order(struct partition *partition) {
   if (partition->order) return OK;
   TRY(memory_arrays("order of nodes", ROOM(&partition->order, partition->nodes)));
@@ -41,13 +56,8 @@ void partition_free(struct partition *partition) {
 }
 
 int partition_share(struct comm *comm, struct partition *partition) {
-  int parts = partition->parts;
-  int64_t nodes = partition->nodes;
-  TRY(comm_broadcast(comm, &parts, sizeof parts, 0));
-  TRY(comm_broadcast(comm, &nodes, sizeof nodes, 0));
-  TRY(comm_agree(comm, comm->rank ? partition_init_parts(partition, parts, nodes) : OK));
   const struct partition mine = *partition; /* whose arrays are to be filled */
-  const int64_t words = parts * (int64_t)sizeof(int64_t);
+  const int64_t words = mine.parts * (int64_t)sizeof(int64_t);
   TRY(comm_broadcast(comm, partition, sizeof *partition, 0));
   partition->part = mine.part;
   partition->order = mine.order;
@@ -74,37 +84,51 @@ int partition_deal(struct partition *partition, int cols) {
     dealt.offset[p + 1] = first + graph_block(count, cols, p % cols + 1);
     dealt.halo[p] = partition->halo[row];
     dealt.nnz[p] = partition->nnz[row];
-    for (int64_t i = dealt.offset[p]; dealt.part && i < dealt.offset[p + 1]; i++)
-      dealt.part[dealt.order[i]] = p;
   }
-  free_all(partition->offset, partition->halo, partition->nnz, partition->vertices);
+  dealt.part = NULL;
+  free_all(partition->part, partition->offset, partition->halo, partition->nnz, partition->vertices);
   *partition = dealt;
   return OK;
 }
 
-void partition_assign_blocks(struct partition *partition, int64_t nodes) {
-  for (int p = 0; p < partition->parts; p++) {
-    int64_t last = graph_block(nodes, partition->parts, p + 1);
-    for (int64_t v = graph_block(nodes, partition->parts, p); v < last; v++) partition->part[v] = p;
-  }
+void partition_assign_blocks(int parts, int64_t nodes, int64_t first, int64_t count, int32_t *part) {
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < count; i++) part[i] = graph_block_of(nodes, parts, first + i);
 }
 
 /* As Fisher and Yates do. */
-void partition_shuffle(struct partition *partition, int64_t nodes, int64_t seed) {
+void partition_shuffle(int32_t *part, int64_t nodes, int64_t seed) {
   struct philox_key key = random_key((uint64_t)seed, 0, 0, RANDOM_PARTITION);
   for (int64_t v = nodes - 1; v > 0; v--) {
     struct philox_block word = random_block(key, (uint64_t)v, 0);
     int64_t u = (int64_t)random_below(word.word[0], word.word[1], (uint64_t)v + 1);
-    int32_t moved = partition->part[v];
-    partition->part[v] = partition->part[u];
-    partition->part[u] = moved;
+    int32_t moved = part[v];
+    part[v] = part[u];
+    part[u] = moved;
   }
 }
 
-void partition_count(struct partition *partition) {
+static void count_nodes(struct partition *partition, int64_t nodes) {
   memset(partition->offset, 0, (size_t)(partition->parts + 1) * sizeof *partition->offset);
-  for (int64_t v = 0; v < partition->nodes; v++) partition->offset[partition->part[v] + 1]++;
+  for (int64_t v = 0; v < nodes; v++) partition->offset[partition->part[v] + 1]++;
+}
+
+static void add_up(struct partition *partition) {
   for (int p = 0; p < partition->parts; p++) partition->offset[p + 1] += partition->offset[p];
+}
+
+void partition_count(struct partition *partition) {
+  count_nodes(partition, partition->nodes);
+  add_up(partition);
+}
+
+int partition_count_all(struct comm *comm, struct partition *partition) {
+  const int64_t nodes = partition->nodes;
+  count_nodes(partition,
+              graph_block(nodes, comm->size, comm->rank + 1) - graph_block(nodes, comm->size, comm->rank));
+  TRY(comm_reduce(comm, partition->offset, partition->parts + 1, NUMBER_INT64, REDUCE_SUM));
+  add_up(partition);
+  return OK;
 }
 
 double partition_node_balance(const struct partition *partition) {

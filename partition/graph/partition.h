@@ -1,6 +1,7 @@
 /* partition: which rank owns which node, and the order of the nodes inside each shard; made once, kept
- * beside the dataset. Rank 0 alone has what is of every node, until a directory (partition/graph/directory.h)
- * deals it among the ranks. METIS: Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998). */
+ * beside the dataset. What is of every node is divided among the ranks, until a directory
+ * (partition/graph/directory.h) has it as a training wants it. METIS: Karypis and Kumar, SIAM J. Sci. Comput.
+ * 20 (1998). */
 #ifndef PARTITION_GRAPH_PARTITION_H
 #define PARTITION_GRAPH_PARTITION_H
 
@@ -23,16 +24,16 @@ struct partition {
   int parts;
   struct grid grid; /* of the ranks; those of a row share a part, whose halo and nnz each of them has */
   int64_t nodes;
-  int64_t graphs;         /* that parts leave whole; 0: parts may cut anything */
-  int32_t *part;          /* [nodes] owner. On rank 0; elsewhere NULL */
-  int64_t *order;         /* [nodes] global ids, shard after shard, each in its local order. On rank 0; NULL
-                             there, too: as the file has them */
-  int64_t *offset;        /* [parts + 1] shard p owns order[offset[p] .. offset[p + 1]) */
-  int64_t edge_cut;       /* arcs between different parts */
-  int64_t *halo;          /* [parts] rows each part receives */
-  int64_t *nnz;           /* [parts] non-zeros of each part's rows */
-  int64_t *vertices;      /* [parts] of a star, vertices of each part, which come first */
-  double work_balance;    /* imbalance of row_work; 0: unknown */
+  int64_t graphs;      /* that parts leave whole; 0: parts may cut anything */
+  int32_t *part;       /* owners of this rank's block of the nodes (graph_block); NULL: known no more */
+  int64_t *order;      /* global ids of the nodes at this rank's places (partition_place), shard after shard,
+                          each in its local order; NULL on all ranks: as the file has them */
+  int64_t *offset;     /* [parts + 1] shard p owns order[offset[p] .. offset[p + 1]) */
+  int64_t edge_cut;    /* arcs between different parts */
+  int64_t *halo;       /* [parts] rows each part receives */
+  int64_t *nnz;        /* [parts] non-zeros of each part's rows */
+  int64_t *vertices;   /* [parts] of a star, vertices of each part, which come first */
+  double work_balance; /* imbalance of row_work; 0: unknown */
   enum node_order chosen; /* the order that auto took, else the one asked for */
   int tried;              /* bit o: auto has made order o */
   struct density density; /* of the order; all zero where it was not rated. Rank 0 */
@@ -46,17 +47,18 @@ struct partition {
 /* Collective. Reads the cached partition that matches (method, parts, seed, balance, order, graph hash) or
  * makes it (progress lines meanwhile), and rank 0 writes it to <dataset>.parts/ (or to
  * `run_dir`/parts when that place is not writable; NULL: nowhere else). One that does not match is ignored
- * with a line; owners are taken over from one of another order. Every rank receives what is of parts, rank 0
- * what is of nodes, too, unless they stand as the file has them. hash: of the
- * whole graph. block: this rank's rows, which spare a reading where they are all, or where the parts are the
- * ranks' blocks in the order given (then nothing is read or written); NULL: none at hand. work: parts of
- * METIS that share it badly are made anew, with it in place of the non-zeros; it wants the blocks; NULL: rows
- * are alike. A dataset of many graphs is cut between them, whatever the settings say. Errors: BAD_INPUT when
- * there are more parts than nodes, or than graphs. */
+ * with a line; owners are taken over from one of another order. Every rank receives what is of parts, and its
+ * share of what is of nodes, unless they stand as the file has them. hash: of the whole graph. block: this
+ * rank's rows, which spare a reading where they are all, or where the parts are the ranks' blocks in the
+ * order given (then nothing is read or written); NULL: none at hand. work: parts of METIS that share it badly
+ * are made anew, with it in place of the non-zeros; it wants the blocks; NULL: rows are alike. A dataset of
+ * many graphs is cut between them, whatever the settings say. Errors: BAD_INPUT when there are more parts
+ * than nodes, or than graphs. */
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
                    const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
                    struct partition *partition);
-/* Makes the order of nodes that stand as the file has them. Errors: FAILED when memory is short. */
+/* Makes the order of nodes that stand as the file has them, of a rank that has all. Errors: FAILED when
+ * memory is short. */
 int partition_want_order(struct partition *partition);
 void partition_free(struct partition *partition);
 /* Of parts all stays. */
@@ -84,19 +86,29 @@ double partition_edge_balance(const struct partition *partition);
 void partition_print(const struct partition *partition, const struct config *config, int64_t edges,
                      int dense);
 
-/* Zeroed arrays of that shape; those of parts alone. */
+/* Zeroed arrays of that shape, of a rank that has all nodes; those of parts alone; and these with the owners
+ * of the rank's block of the nodes. */
 int partition_init(struct partition *partition, int parts, int64_t nodes);
 int partition_init_parts(struct partition *partition, int parts, int64_t nodes);
+int partition_init_block(const struct comm *comm, struct partition *partition, int parts, int64_t nodes);
 
-/* Collective. Every other rank, where nothing is allocated yet, gets what rank 0 has, but for the nodes. */
+/* Collective. Every rank gets what rank 0 has of parts, and of the whole. */
 int partition_share(struct comm *comm, struct partition *partition);
 
-/* Owners of the first `nodes` nodes: blocks of consecutive ids, as equal as can be; those shuffled. */
-void partition_assign_blocks(struct partition *partition, int64_t nodes);
-void partition_shuffle(struct partition *partition, int64_t nodes, int64_t seed);
+/* part[count] of nodes [first, first + count) of so many: blocks of consecutive ids, as equal as can be; and
+ * owners shuffled. */
+void partition_assign_blocks(int parts, int64_t nodes, int64_t first, int64_t count, int32_t *part);
+void partition_shuffle(int32_t *part, int64_t nodes, int64_t seed);
 
-/* Counts offset from part. */
+/* Counts offset from part, of a rank that has all nodes; collective: of all ranks. */
 void partition_count(struct partition *partition);
+int partition_count_all(struct comm *comm, struct partition *partition);
+
+/* Parts are dealt among the ranks to be ordered and listed, in consecutive pieces, as equal in number as can
+ * be. The first part of rank r, and its place among all nodes; those of rank comm->size are behind the last.
+ */
+int partition_part(const struct comm *comm, const struct partition *partition, int r);
+int64_t partition_place(const struct comm *comm, const struct partition *partition, int r);
 
 /* Names as they stand in the configuration. */
 extern const char *const partition_method_name[];

@@ -9,6 +9,7 @@
 #include "partition/cut/partition_cache.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
+#include "runtime/comm/comm_lone.h"
 #include "runtime/config/config.h"
 #include "tests/fuzz/target.h"
 #include "tests/io/tiny.h"
@@ -128,6 +129,15 @@ void fuzz_write_checkpoint(const char *path) {
   fuzz_check_code(checkpoint_write(some_checkpoint(), path));
 }
 
+/* One rank, without MPI. */
+static struct comm *alone(void) {
+  static const struct comm of = {.size = 1};
+  static const struct network network = {.local_size = 1};
+  static struct comm comm;
+  if (!comm.mpi) fuzz_check_code(comm_lone_open(&comm, &of, 0, 1, &network));
+  return &comm;
+}
+
 /* Twelve nodes in two parts. */
 static const struct partition_key *some_key(void) {
   static struct config config;
@@ -153,7 +163,7 @@ static const char *parts_path(void) {
     partition.order[v] = v;
   }
   partition_count(&partition);
-  partition_cache_write(some_key(), &partition);
+  fuzz_check_code(partition_cache_write(alone(), some_key(), &partition));
   strcpy(path, partition.path);
   partition_free(&partition);
   if (path[0] == '\0') abort();
@@ -170,7 +180,9 @@ void fuzz_parts_file(const uint8_t *data, size_t size) {
   struct partition partition = {0}, owners = {0};
   const char *name = parts_path() + strlen(key->dataset) - strlen("cut.h5");
   fuzz_file(name, data, size);
-  if (partition_cache_read(key, &partition)) {
+  int found = 0;
+  fuzz_check_code(partition_cache_read(alone(), key, &partition, &found));
+  if (found) {
     for (int v = 0; v < TINY_NODES; v++) {
       if (partition.part[v] < 0 || partition.part[v] > 1 || partition.order[v] < 0 ||
           partition.order[v] >= TINY_NODES)
@@ -179,7 +191,7 @@ void fuzz_parts_file(const uint8_t *data, size_t size) {
   }
   partition_free(&partition);
   fuzz_check_code(partition_init(&owners, 2, TINY_NODES));
-  partition_cache_read_owners(key, &owners);
+  fuzz_check_code(partition_cache_read_owners(alone(), key, &owners, &found));
   partition_free(&owners);
   fuzz_check_h5_code(partition_cache_list(key->dataset, visit, NULL));
 }

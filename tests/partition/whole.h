@@ -5,19 +5,22 @@
 #include "partition/graph/partition.h"
 #include "runtime/base/memory.h"
 
-/* Collective. Part and order come from rank 0; where it has none, nodes stand as the file has them. */
+/* Collective. The order comes from the ranks that list it; where none does, nodes stand as the file has them.
+ * Afterwards no directory can be made of it. */
 static inline void whole_partition(struct comm *comm, struct partition *p) {
-  int64_t kept = p->order != NULL;
-  assert_ok(comm_broadcast(comm, &kept, sizeof kept, 0));
-  if (!p->order) assert_ok(memory_arrays("test", ROOM(&p->part, p->nodes), ROOM(&p->order, p->nodes)));
-  for (int part = 0; !kept && part < p->parts; part++) {
-    for (int64_t v = p->offset[part]; v < p->offset[part + 1]; v++) {
-      p->part[v] = part;
-      p->order[v] = v;
-    }
-  }
-  assert_ok(comm_broadcast(comm, p->part, p->nodes * (int64_t)sizeof *p->part, 0));
-  assert_ok(comm_broadcast(comm, p->order, p->nodes * (int64_t)sizeof *p->order, 0));
+  int64_t kept = p->order != NULL, *order = NULL;
+  int32_t *part = NULL;
+  assert_ok(comm_max_int64(comm, &kept));
+  assert_ok(memory_arrays("test", ROOM(&part, p->nodes), ROOM(&order, p->nodes)));
+  const int64_t first = partition_place(comm, p, comm->rank),
+                behind = partition_place(comm, p, comm->rank + 1);
+  for (int64_t i = first; i < behind; i++) order[i] = kept ? p->order[i - first] : i;
+  assert_ok(comm_reduce(comm, order, p->nodes, NUMBER_INT64, REDUCE_SUM));
+  for (int r = 0; r < p->parts; r++)
+    for (int64_t i = p->offset[r]; i < p->offset[r + 1]; i++) part[order[i]] = r;
+  partition_forget_nodes(p);
+  p->part = part;
+  p->order = order;
 }
 
 #endif

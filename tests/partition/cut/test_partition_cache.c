@@ -217,6 +217,25 @@ TEST(a_file_with_a_false_value_is_ignored) {
   random_end(&comm, &g, &dataset);
 }
 
+/* Every node is listed once, but two of them in each other's part. */
+TEST(an_order_across_parts_is_ignored) {
+  struct random_graph g = {.nodes = 50, .density = .1, .task = TASK_MULTICLASS, .seed = 18};
+  struct dataset dataset;
+  struct partition first, again;
+  random_dataset(&comm, &g, "test_partition_across", &dataset);
+  configure(PARTITION_RANDOM, ORDER_DEGREE);
+  make(&dataset, 1, 3, &first);
+  const struct lie lies[] = {{"/order", 1, 0, (double)first.order[49]},
+                             {"/order", 49, 0, (double)first.order[1]}};
+  for (int i = 0; comm.rank == 0 && i < 2; i++) write_lie(first.path, &lies[i]);
+  make(&dataset, 1, 3, &again);
+  assert_int_equal(again.cached, 0);
+  assert_same(&first, &again);
+  partition_free(&again);
+  partition_free(&first);
+  random_end(&comm, &g, &dataset);
+}
+
 /* The folder's name is taken by a file: the run directory takes the partition. */
 TEST(an_unwritable_place_is_replaced_by_the_run_directory) {
   struct random_graph g = {.nodes = 60, .density = .1, .task = TASK_MULTICLASS, .seed = 16};

@@ -64,14 +64,16 @@ gnndata synth hyper.h5 --nodes 200000 --degree 9 --hyperedges 60000 --features 2
 for file in large directed hyper; do
   order=cluster
   [ $file != hyper ] || order=given
-  for ranks in 1 2 4; do
-    rm -rf $file.h5.parts
-    on_ranks $ranks gnndata partition $file.h5 --parts 3 --order $order >out.txt
+  for ranks in 1 2 4 kept; do
+    [ $ranks = kept ] || rm -rf $file.h5.parts
+    on_ranks ${ranks/kept/3} gnndata partition $file.h5 --parts 3 --order $order >out.txt
     grep -E '^ *(rank )? *[0-9]|cut|between|balance|predicted' out.txt >$file.$ranks
   done
+  says "read from $file.h5.parts/metis-3-$order"
   [ $file = hyper ] || says "predicted .* ms at width 128"
   [ "$(wc -l <$file.1)" -ge 4 ] || fail "no table: $(cat out.txt)"
   cmp $file.1 $file.2 && cmp $file.1 $file.4 || fail "other parts on more ranks: $(cat $file.1 $file.2 $file.4)"
+  cmp $file.1 $file.kept || fail "other parts as kept by four ranks and read by three: $(cat $file.1 $file.kept)"
 done
 
 # PT-Scotch, where the build has it: of a graph, of a directed one, of a hypergraph; and what is trained on its parts.

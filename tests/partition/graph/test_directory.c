@@ -16,19 +16,23 @@ static uint32_t draw(int64_t seed, int64_t i) {
   return random_block(random_key((uint64_t)seed, 0, 0, RANDOM_PARTITION), (uint64_t)i, 0).word[0];
 }
 
-/* Nodes shuffled, then cut anywhere; of few nodes most parts are empty. Rank 0 alone lists them. */
+/* Nodes shuffled, then cut anywhere; of few nodes most parts are empty. Each rank lists its share. */
 static void draw_partition(int64_t nodes, int parts, int64_t seed, struct partition *p) {
-  assert_ok(comm.rank == 0 ? partition_init(p, parts, nodes) : partition_init_parts(p, parts, nodes));
+  int64_t *order = calloc((size_t)nodes + 1, sizeof *order);
+  assert_ok(partition_init_parts(p, parts, nodes));
   for (int r = 1; r < parts; r++) p->offset[r] = draw(seed, -r) % (nodes + 1);
   p->offset[parts] = nodes;
   qsort(p->offset, (size_t)parts + 1, sizeof *p->offset, compare_int64);
-  for (int64_t i = 0; comm.rank == 0 && i < nodes; i++) {
+  for (int64_t i = 0; i < nodes; i++) {
     const int64_t j = draw(seed, i) % (i + 1);
-    p->order[i] = p->order[j];
-    p->order[j] = i;
+    order[i] = order[j];
+    order[j] = i;
   }
-  for (int r = 0; comm.rank == 0 && r < parts; r++)
-    for (int64_t i = p->offset[r]; i < p->offset[r + 1]; i++) p->part[p->order[i]] = r;
+  const int64_t first = partition_place(&comm, p, comm.rank),
+                listed = partition_place(&comm, p, comm.rank + 1) - first;
+  assert_ok(memory_arrays("test", ROOM(&p->order, listed)));
+  memcpy(p->order, order + first, (size_t)listed * sizeof *order);
+  free(order);
 }
 
 /* Each rank asks for nodes of its own, some of them several times. */
@@ -123,6 +127,8 @@ TEST(what_a_rank_keeps_falls_as_the_ranks_grow) {
   struct directory d = {0};
   draw_partition(NODES, comm.size, 9, &p);
   for (int r = 0; r <= comm.size; r++) p.offset[r] = graph_block(NODES, comm.size, r);
+  free(p.order); /* of other places */
+  p.order = NULL;
   assert_ok(directory_init(&comm, &p, &d));
   assert_int_equal(directory_bytes(&d), NODES * 12 / comm.size + (comm.size + 1) * 8);
   directory_free(&d);

@@ -95,9 +95,13 @@ static void check(struct setting setting) {
       partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size / setting.columns, NULL, &partition));
   assert_ok(partition_deal(&partition, setting.columns));
   if (setting.stride) assert_ok(levels_find(&comm, &dataset, &block, 0, 4, 4, setting.stride, &levels));
-  whole_partition(&comm, &partition);
-  if (setting.stride) assert_ok(levels_order(&levels, comm.size, partition.offset, partition.order));
   assert_ok(directory_init(&comm, &partition, &dealt));
+  whole_partition(&comm, &partition);
+  if (setting.stride) {
+    assert_ok(levels_order(&levels, 1, (int64_t[]){0, dealt.rows}, dealt.id));
+    assert_ok(directory_tell(&comm, &dealt));
+    assert_ok(levels_order(&levels, comm.size, partition.offset, partition.order));
+  }
   make(&comm, &dataset, &dealt, &block, &setting, &levels, &among);
   assert_ok(graph_read(&dataset, 0, dataset.nodes, &whole));
   assert_ok(comm_lone_open(&lone, &comm, comm.rank, comm.size, &network));
