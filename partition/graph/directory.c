@@ -33,7 +33,7 @@ static int allocate(const struct comm *comm, struct grid grid, const int64_t *of
   return OK;
 }
 
-/* A message of what both stretches of places have, if they meet; data: of the first place of `held`. */
+/* A message of what both stretches of places have, if they meet; *data: that of place `origin`. */
 static int meet(const int64_t held[2], const int64_t wanted[2], int peer, const int64_t *data, int64_t origin,
                 struct message *message) {
   const int64_t first = larger(held[0], wanted[0]), behind = smaller(held[1], wanted[1]);
