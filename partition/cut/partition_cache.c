@@ -237,41 +237,48 @@ static int read_file(struct comm *comm, const struct partition_key *key, enum no
   return *usable ? partition_lists_read_order(comm, &h5, partition, usable) : OK;
 }
 
-/* The file of that order in any of the places. quiet: nothing is said of those that are not used. */
-static int find(struct comm *comm, const struct partition_key *key, enum node_order order, int quiet,
+/* The next file that is there, from number `at` on, by orders and then by places; `behind`: there is none. */
+static int next_file(const struct partition_key *key, int at, int behind, char *path, size_t size) {
+  while (at < behind &&
+         (!path_of(key, (enum node_order)(at / PLACES), at % PLACES, path, size) || access(path, F_OK) != 0))
+    at++;
+  return at;
+}
+
+/* A file of one of the orders from `first` on, in any of the places. quiet: the order of which nothing is
+ * said where a file is not used. */
+static int find(struct comm *comm, const struct partition_key *key, int first, int behind, int quiet,
                 struct partition *partition, int *found) {
   char path[sizeof partition->path] = "";
   *found = 0;
-  for (int place = 0; place < PLACES; place++) {
-    *found = comm->rank == 0 && path_of(key, order, place, path, sizeof path) && access(path, F_OK) == 0;
-    TRY(comm_broadcast(comm, found, sizeof *found, 0));
-    if (!*found) continue;
-    TRY(read_file(comm, key, order, path, partition, found));
+  for (int at = first * PLACES;; at++) {
+    if (comm->rank == 0) at = next_file(key, at, behind * PLACES, path, sizeof path);
+    TRY(comm_broadcast(comm, &at, sizeof at, 0));
+    if (at == behind * PLACES) return OK;
+    TRY(read_file(comm, key, (enum node_order)(at / PLACES), path, partition, found));
     if (*found) {
       memcpy(partition->path, path, sizeof path);
       partition->cached = 1;
       return OK;
     }
-    if (comm->rank == 0 && !quiet) log_detail("partition: %s is not used: %s", path, error_message());
+    if (comm->rank == 0 && at / PLACES != quiet)
+      log_detail("partition: %s is not used: %s", path, error_message());
     error_clear();
     partition_free(partition);
   }
-  return OK;
 }
 
 int partition_cache_read(struct comm *comm, const struct partition_key *key, struct partition *partition,
                          int *found) {
-  return find(comm, key, key->config->partition.order, 0, partition, found);
+  const int order = (int)key->config->partition.order;
+  return find(comm, key, order, order + 1, -1, partition, found);
 }
 
+/* Of files of the order that is wanted partition_cache_read() has spoken. */
 int partition_cache_read_owners(struct comm *comm, const struct partition_key *key,
                                 struct partition *partition, int *found) {
   ENDED_BY(partition_free) struct partition other = {0};
-  *found = 0;
-  for (int order = 0; order < ORDERS && !*found; order++) {
-    int known = order == (int)key->config->partition.order; /* partition_cache_read has spoken of it */
-    TRY(find(comm, key, (enum node_order)order, known, &other, found));
-  }
+  TRY(find(comm, key, 0, ORDERS, (int)key->config->partition.order, &other, found));
   if (!*found) return OK;
   if (comm->rank == 0) log_detail("partition: owners read from %s", other.path);
   free(partition->part);
