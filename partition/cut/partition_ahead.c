@@ -110,8 +110,8 @@ static int64_t order_bytes(const struct config *config, const struct share *shar
   return size->nodes * NODE;
 }
 
-/* Rows that come to a rank: where they begin, their ids, numbers and parts; and those of the halo, which are
- * other ranks' at most. */
+/* Rows that come to a rank, where they begin, their ids, numbers and parts; and ids, numbers and places of
+ * the rows that its parts receive. */
 static int64_t rows_bytes(const struct size *size, int64_t halo) {
   enum { NODE = 44, HALO = 20 };
   return size->nodes * NODE + size->arcs * (int64_t)sizeof(int32_t) + halo * HALO;

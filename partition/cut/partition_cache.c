@@ -218,22 +218,16 @@ static int check_head(const struct h5 *h5, const struct partition *partition, in
   return check_density(h5, partition, edges);
 }
 
-/* What rank 0 found, on all ranks. */
-static int first_says(struct comm *comm, int code, int *usable) {
-  *usable = code == OK;
-  return comm_broadcast(comm, usable, sizeof *usable, 0);
-}
-
 static int read_file(struct comm *comm, const struct partition_key *key, enum node_order order,
                      const char *path, struct partition *partition, int *usable) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(comm_agree(comm, partition_init_block(comm, partition, key->parts, key->nodes)));
-  TRY(first_says(comm, comm->rank ? OK : read_head(key, order, path, &h5, partition), usable));
+  TRY(partition_lists_agree(comm, comm->rank ? OK : read_head(key, order, path, &h5, partition), usable));
   if (!*usable) return OK;
   TRY(partition_share(comm, partition));
   TRY(partition_lists_read_owners(comm, &h5, partition, usable));
   if (!*usable) return OK;
-  TRY(first_says(comm, comm->rank ? OK : check_head(&h5, partition, key->edges), usable));
+  TRY(partition_lists_agree(comm, comm->rank ? OK : check_head(&h5, partition, key->edges), usable));
   return *usable ? partition_lists_read_order(comm, &h5, partition, usable) : OK;
 }
 
@@ -311,25 +305,33 @@ static int write_head(struct h5 *h5, const struct partition_key *key, const char
   return OK;
 }
 
-static int write_file(struct comm *comm, const struct partition_key *key, const char *folder,
-                      const char *path, struct partition *partition, int *written) {
-  ENDED_BY(h5_close) struct h5 h5 = {0};
-  int code = OK, lists = OK;
-  if (comm->rank == 0) code = make_folder(folder);
-  if (comm->rank == 0 && code == OK) code = write_head(&h5, key, path, partition);
-  TRY(partition_lists_write(comm, comm->rank == 0 && code == OK ? &h5 : NULL, partition, &lists));
-  if (comm->rank == 0 && code == OK) code = lists == OK ? h5_commit(&h5) : lists;
-  return first_says(comm, code, written);
+/* A disk may take longer to sync than ranks wait for each other: this is done aside. */
+static int commit(void *context) {
+  return h5_commit(context);
 }
 
-int partition_cache_write(struct comm *comm, const struct partition_key *key, struct partition *partition) {
+static int write_file(struct progress *progress, const struct partition_key *key, const char *folder,
+                      const char *path, struct partition *partition, int *written) {
+  ENDED_BY(h5_close) struct h5 h5 = {0};
+  struct comm *comm = progress->comm;
+  int code = comm->rank ? OK : make_folder(folder), lists = OK;
+  if (comm->rank == 0 && code == OK) code = write_head(&h5, key, path, partition);
+  TRY(partition_lists_write(comm, comm->rank == 0 && code == OK ? &h5 : NULL, partition, &lists));
+  if (comm->rank == 0 && code == OK) code = lists;
+  if (comm->rank == 0 && code == OK) code = progress_work(progress, "keeping the partition", commit, &h5);
+  return partition_lists_agree(comm, code, written);
+}
+
+int partition_cache_write(struct progress *progress, const struct partition_key *key,
+                          struct partition *partition) {
+  struct comm *comm = progress->comm;
   char folder[1100] = "", path[sizeof partition->path] = "";
   for (int place = 0; place < PLACES; place++) {
     int is_there = comm->rank == 0 && folder_of(key, place, folder, sizeof folder) &&
                    path_of(key, key->config->partition.order, place, path, sizeof path);
     TRY(comm_broadcast(comm, &is_there, sizeof is_there, 0));
     if (!is_there) continue;
-    TRY(write_file(comm, key, folder, path, partition, &is_there));
+    TRY(write_file(progress, key, folder, path, partition, &is_there));
     if (is_there) {
       memcpy(partition->path, path, sizeof path);
       return OK;

@@ -3,6 +3,7 @@
 #define PARTITION_CUT_PARTITION_CACHE_H
 
 #include "partition/graph/partition.h"
+#include "partition/graph/progress.h"
 
 /* What a partition depends on, and where it may lie. Borrowed. */
 struct partition_key {
@@ -24,7 +25,8 @@ int partition_cache_read_owners(struct comm *comm, const struct partition_key *k
 
 /* Collective. Rank 0 writes the file to the first place that takes it, which is partition->path then; says so
  * when none does. */
-int partition_cache_write(struct comm *comm, const struct partition_key *key, struct partition *partition);
+int partition_cache_write(struct progress *progress, const struct partition_key *key,
+                          struct partition *partition);
 
 /* What a kept file says of itself. */
 struct partition_kept {

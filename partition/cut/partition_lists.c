@@ -45,8 +45,7 @@ int partition_lists_deal(struct comm *comm, const int32_t *all, struct partition
   return comm_swap(comm, send, comm->rank == 0 ? comm->size : 0, &recv, 1);
 }
 
-/* What rank 0 found, on all ranks. */
-static int first_says(struct comm *comm, int code, int *usable) {
+int partition_lists_agree(struct comm *comm, int code, int *usable) {
   *usable = code == OK;
   return comm_broadcast(comm, usable, sizeof *usable, 0);
 }
@@ -68,7 +67,7 @@ static int read_list(struct comm *comm, struct h5 *h5, const struct list *list, 
     const int code = comm->rank
                          ? OK
                          : h5_read_rows(h5, list->name, list->first[r], count_of(list, r), list->type, data);
-    TRY(first_says(comm, code, usable));
+    TRY(partition_lists_agree(comm, code, usable));
     if (!*usable) break;
     TRY(comm_swap(comm, &message, comm->rank == 0 && r > 0, &message, comm->rank > 0 && r == comm->rank));
   }
@@ -115,7 +114,7 @@ int partition_lists_read_owners(struct comm *comm, struct h5 *h5, struct partiti
   for (int64_t i = 0; i < count_of(&list, comm->rank); i++)
     outside += partition->part[i] < 0 || partition->part[i] >= partition->parts;
   TRY(comm_sum_int64(comm, &outside));
-  TRY(first_says(comm, comm->rank ? OK : refuse_owners(h5, partition, outside), usable));
+  TRY(partition_lists_agree(comm, comm->rank ? OK : refuse_owners(h5, partition, outside), usable));
   return *usable ? partition_count_all(comm, partition) : OK;
 }
 
@@ -187,5 +186,5 @@ int partition_lists_read_order(struct comm *comm, struct h5 *h5, struct partitio
   TRY(read_list(comm, h5, &list, partition->order, usable));
   if (!*usable) return OK;
   TRY(count_wrong(comm, partition, &list, &wrong));
-  return first_says(comm, comm->rank ? OK : refuse_order(h5, wrong), usable);
+  return partition_lists_agree(comm, comm->rank ? OK : refuse_order(h5, wrong), usable);
 }

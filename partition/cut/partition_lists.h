@@ -10,6 +10,10 @@
 /* Collective. partition->part of this rank's block, from all owners, all[nodes], which rank 0 has. */
 int partition_lists_deal(struct comm *comm, const int32_t *all, struct partition *partition);
 
+/* Collective. *usable, on all ranks: whether rank 0's code is OK. It keeps its error, others' codes are not
+ * looked at. */
+int partition_lists_agree(struct comm *comm, int code, int *usable);
+
 /* Collective. Reads /part of rank 0's file (elsewhere h5 is not looked at), and counts partition->offset;
  * reads /order, for which partition->order is made. *usable, the same on all ranks: whether they could be
  * read, whether each node lies in one of the parts, and whether the order lists each once, in its part; if

@@ -129,7 +129,7 @@ static int order(struct making *making, const struct order_input *input, struct 
   if (wanted == ORDER_AUTO) return OK;
   if (making->vertices) TRY(comm_agree(input->progress->comm, star_expansion_vertices_first(vertices, own)));
   TRY(order_rate_all(input, own, own->order, RATE_WINDOWS, &own->density));
-  if (making->vertices) own->density = (struct density){0};
+  if (making->vertices) own->density = (struct density){0}; /* no product runs over a star */
   return OK;
 }
 
@@ -273,7 +273,7 @@ static int keep(struct comm *comm, struct making *making) {
   partition->seconds = profile_clock() - making->progress.began;
   partition->memory = memory_peak();
   if (comm->rank == 0) say_balance(making);
-  return is_kept(making) ? partition_cache_write(comm, making->key, partition) : OK;
+  return is_kept(making) ? partition_cache_write(&making->progress, making->key, partition) : OK;
 }
 
 static int make(struct comm *comm, struct making *making) {

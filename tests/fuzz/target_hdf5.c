@@ -163,7 +163,8 @@ static const char *parts_path(void) {
     partition.order[v] = v;
   }
   partition_count(&partition);
-  fuzz_check_code(partition_cache_write(alone(), some_key(), &partition));
+  struct progress progress = progress_of(alone());
+  fuzz_check_code(partition_cache_write(&progress, some_key(), &partition));
   strcpy(path, partition.path);
   partition_free(&partition);
   if (path[0] == '\0') abort();
