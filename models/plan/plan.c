@@ -11,8 +11,14 @@
 
 const double plan_pays = .1;
 
-/* What a GPU's context and libraries hold. */
-static const int64_t context_bytes = 500ll << 20;
+/* What a GPU's context and libraries hold; what NCCL adds, of two ranks or more, for their sums, and for each
+ * rank of the host that is sent messages: slices of a grid's columns (decision 083). */
+static const int64_t context_bytes = 500ll << 20, sums_bytes = 860ll << 20, way_bytes = 446ll << 20;
+
+static int64_t held_bytes(const struct plan *plan, int ranks, struct grid grid) {
+  const int64_t ways = smaller(grid.cols, plan->network.local_size) - 1;
+  return context_bytes + (ranks > 1 ? sums_bytes : 0) + ways * way_bytes;
+}
 
 static int hosts_of(const struct network *network, int ranks) {
   return (ranks + network->local_size - 1) / network->local_size;
@@ -41,14 +47,15 @@ static int train(struct lone_rank *lone, struct plan_row *row) {
 
 static int simulate(struct plan *plan, struct job *job, int rank, struct plan_row *row) {
   static struct lone_rank lone; /* large */
+  const int64_t held = held_bytes(plan, row->ranks, job->grid);
   struct device device = {0};
   struct kernels kernels = {0};
-  int code = device_simulate(&device, plan->gpu->name, (int64_t)plan->gpu->memory_bytes - context_bytes,
+  int code = device_simulate(&device, plan->gpu->name, (int64_t)plan->gpu->memory_bytes - held,
                              omp_get_max_threads());
   if (code == OK) code = kernels_open(&kernels, &device, job->config.runtime.precision);
   if (code == OK) code = lone_rank_init(&lone, job, rank, &plan->network, &device, &kernels);
   if (code == OK) code = train(&lone, row);
-  if (code == OK) row->bytes = context_bytes + device.ops->memory.peak(&device);
+  if (code == OK) row->bytes = held + device.ops->memory.peak(&device);
   lone_rank_free(&lone);
   kernels_close(&kernels);
   device_close(&device);
@@ -143,8 +150,10 @@ static void estimate(const struct plan *plan, const struct plan_row *before, con
   for (int p = 0; p < EPOCH_PARTS; p++)
     if (p != EPOCH_EXCHANGE) row->ms += row->part[p];
   row->evaluation_ms = last->evaluation_ms * row->ms / last->ms;
-  row->bytes = context_bytes + (int64_t)divided((double)(last->bytes - context_bytes),
-                                                (double)(before->bytes - context_bytes), from, first, ranks);
+  row->bytes = held_bytes(plan, row->ranks, row->grid) +
+               (int64_t)divided((double)(last->bytes - held_bytes(plan, last->ranks, last->grid)),
+                                (double)(before->bytes - held_bytes(plan, before->ranks, before->grid)), from,
+                                first, ranks);
 }
 
 /* Estimates want the two largest that can be divided. */

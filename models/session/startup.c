@@ -5,13 +5,14 @@
 
 #include "models/train/rank_consistency.h"
 #include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
 
 /* What the thread has done; its transport counts further steps. */
 enum { READY = 1, ENDED = INT_MAX };
 
-static int choose(struct startup *o, const struct config *config, int threads) {
+static int choose_device(struct startup *o, const struct config *config, int threads) {
   const struct comm *comm = o->comm;
   TRY(device_choose(o->device, config->runtime.device, comm->local_rank, comm->local_size, threads));
   return kernels_choose(o->kernels, o->device, o->precision);
@@ -52,7 +53,7 @@ int startup_begin(struct startup *startup, struct comm *comm, const struct confi
   *startup = (struct startup){
       .comm = comm, .device = device, .kernels = kernels, .precision = config->runtime.precision};
   omp_set_num_threads(threads);
-  TRY(comm_agree(comm, PROFILE_HOST("device", choose(startup, config, threads))));
+  TRY(comm_agree(comm, PROFILE_HOST("device", choose_device(startup, config, threads))));
   TRY(rank_consistency_device(comm, device->ops->name));
   if (device->ops->on_host) TRY(comm_agree(comm, make_ready(startup)));
   TRY(PROFILE_HOST("transport", comm_meet(comm, device)));
@@ -64,6 +65,30 @@ int startup_finish(struct startup *startup) {
   TRY(PROFILE_HOST("device", come_to(startup, READY)));
   TRY(PROFILE_HOST("transport", come_to(startup, ENDED)));
   return comm_agree(startup->comm, device_adopt(startup->device));
+}
+
+/* Rows of a halo are stored where that can be; slices of columns always go as messages. */
+static int find_peers(struct startup *o, const struct config *config, const struct directory *directory,
+                      const struct shard *shard, uint8_t *peer, uint8_t *near) {
+  struct comm *comm = o->comm;
+  const int cols = directory->grid.cols, first = comm->rank / cols * cols;
+  if (config->runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_find(comm, near));
+  shard_peers(shard, peer);
+  for (int r = 0; r < comm->size; r++) peer[r] &= !near[r];
+  for (int r = first; r < first + cols; r++) peer[r] = cols > 1 && r != comm->rank;
+  return OK;
+}
+
+int startup_greet(struct startup *startup, const struct config *config, const struct directory *directory,
+                  const struct shard *shard) {
+  struct comm *comm = startup->comm;
+  FREED uint8_t *peer = NULL, *near = NULL;
+  double begun = profile_clock();
+  TRY(comm_agree(comm, memory_arrays("peers", ROOM(&peer, comm->size), ROOM(&near, comm->size))));
+  TRY(find_peers(startup, config, directory, shard, peer, near));
+  TRY(PROFILE_HOST("transport", comm_greet(comm, peer)));
+  startup->transport_seconds += profile_clock() - begun;
+  return OK;
 }
 
 void startup_stop(struct startup *startup) {

@@ -6,6 +6,7 @@
 #define MODELS_SESSION_STARTUP_H
 
 #include "kernels/ops/kernels.h"
+#include "partition/shard/shard.h"
 #include "runtime/base/worker.h"
 #include "runtime/comm/comm.h"
 #include "runtime/config/config.h"
@@ -29,6 +30,11 @@ int startup_begin(struct startup *startup, struct comm *comm, const struct confi
 
 /* Collective. From here on everything is open. */
 int startup_finish(struct startup *startup);
+
+/* Collective, after startup_finish, once the shard is there: ways to the ranks that this one will send
+ * messages, so that no others take memory. runtime.exchange and the devices say whose rows are stored. */
+int startup_greet(struct startup *startup, const struct config *config, const struct directory *directory,
+                  const struct shard *shard);
 
 /* Ends the thread, however far it has come; keeps the current error. After startup_finish it does nothing. */
 void startup_stop(struct startup *startup);

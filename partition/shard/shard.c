@@ -47,6 +47,17 @@ void shard_free(struct shard *shard) {
   *shard = (struct shard){0};
 }
 
+static void add_peers(const struct halo *halo, uint8_t *peer) {
+  for (int p = 0; p < halo->peers; p++) peer[halo->peer[p]] = 1;
+}
+
+/* What a level needs comes from ranks that all rows need, too. */
+void shard_peers(const struct shard *shard, uint8_t *peer) {
+  add_peers(&shard->in.halo, peer);
+  add_peers(&shard->out.halo, peer);
+  add_peers(&shard->hyper.all.halo, peer);
+}
+
 int64_t shard_bytes(const struct shard *shard) {
   int64_t own = shard->own,
           bytes = adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out) + hyper_bytes(&shard->hyper);

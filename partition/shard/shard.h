@@ -65,6 +65,10 @@ void shard_free(struct shard *shard);
  * of shard_read_data. */
 int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *shard);
 
+/* peer[r] of [ranks] = 1 for those with which this rank exchanges rows of a halo, in whatever product; others
+ * stay. */
+void shard_peers(const struct shard *shard, uint8_t *peer);
+
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);
 /* Bytes at the peak of building the shard, the rank's block of the graph included, the directory not. */

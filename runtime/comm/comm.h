@@ -44,9 +44,10 @@ enum number { NUMBER_INT64, NUMBER_UINT64, NUMBER_FLOAT, NUMBER_DOUBLE };
 struct comm_ops {
   const char *name;                            /* "mpi", "nccl" */
   int (*carries)(const struct device *device); /* whether it can carry that device's buffers */
-  /* Of these four NULL has nothing to do: comm_connect and its stop among them. */
+  /* Of these five NULL has nothing to do: comm_connect and its stop among them. */
   int (*open)(struct comm *comm, struct device *device);
   int (*connect)(struct comm *comm, atomic_int *steps);
+  int (*greet)(struct comm *comm, const uint8_t *peer);
   void (*stop)(struct comm *comm);
   void (*close)(struct comm *comm);
   /* Starts all messages at once; the buffers belong to comm until wait. One exchange is under way at a time.
@@ -82,6 +83,10 @@ int comm_attach(struct comm *comm, struct device *device);
 int comm_meet(struct comm *comm, struct device *device);
 int comm_connect(struct comm *comm, atomic_int *steps);
 void comm_connect_stop(struct comm *comm);
+/* Collective, on an open table. Says with which ranks this one will exchange messages (peer[r] of [size] not
+ * 0; each of a pair names the other), and opens the ways to them, for which the table's library may take
+ * seconds and memory of the device. The others get none. Without it a way opens at the first message. */
+int comm_greet(struct comm *comm, const uint8_t *peer);
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count);
 int comm_wait(struct comm *comm);
@@ -101,6 +106,8 @@ struct comm_reach {
  * collective, before the block is released, after failures too; does nothing where reach is all 0. */
 int comm_reach_open(struct comm *comm, void *block, struct comm_reach *reach);
 void comm_reach_close(struct comm *comm, struct comm_reach *reach);
+/* Collective. near[r] of [size] = whether comm_reach_open will find rank r's block. */
+int comm_reach_find(struct comm *comm, uint8_t *near);
 /* From now on nothing that this rank has queued waits for others' stores: before memory is released that a
  * kernel which waits would keep. */
 void comm_let_go(struct comm *comm);

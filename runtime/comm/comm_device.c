@@ -39,6 +39,18 @@ void comm_connect_stop(struct comm *comm) {
   if (comm->ops && comm->ops->stop) comm->ops->stop(comm);
 }
 
+int comm_greet(struct comm *comm, const uint8_t *peer) {
+  for (int r = 0; r < comm->size; r++) comm->mpi->peers[r].apart = !peer[r];
+  return comm->ops->greet && comm->size > 1 ? comm->ops->greet(comm, peer) : OK;
+}
+
+/* A way that opens in the middle of training may wait for kernels that wait for its other end. */
+static int have_met(const struct comm *comm, const struct message *messages, int count) {
+  int met = 1;
+  for (int i = 0; i < count; i++) met &= !comm->mpi->peers[messages[i].peer].apart;
+  return met;
+}
+
 /* comm_connect in another thread, while this one watches the other ranks. */
 struct connecting {
   struct comm *comm;
@@ -73,6 +85,7 @@ int comm_attach(struct comm *comm, struct device *device) {
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count) {
   int64_t bytes = 0;
+  assert(have_met(comm, sends, send_count) && have_met(comm, recvs, recv_count));
   for (int i = 0; i < send_count; i++) bytes += sends[i].bytes;
   comm->sent += bytes;
   profile_begin_beside(STREAM_EXCHANGE, "exchange", (double)bytes);

@@ -44,9 +44,10 @@ struct heartbeat {
 
 struct comm_peer {
   char host[64];
-  int pid, node;                         /* node: lowest rank on the same one */
-  struct heartbeat answer;               /* to the last liveness check that it has heard */
-  double answered;                       /* when that came */
+  int pid, node;           /* node: lowest rank on the same one */
+  int apart;               /* by comm_greet: no messages of devices go there or come from there */
+  struct heartbeat answer; /* to the last liveness check that it has heard */
+  double answered;         /* when that came */
   struct heartbeat out[HEARTBEAT_KINDS]; /* being sent */
   MPI_Request sending[HEARTBEAT_KINDS];
 };

@@ -79,7 +79,7 @@ static int watch_connecting(void *context) {
   const struct nccl *nccl = ((struct comm *)context)->transport;
   ncclResult_t state = ncclSuccess;
   TRY(nccl_check(ncclCommGetAsyncError(nccl->comm, &state), "ncclCommGetAsyncError"));
-  TRY(nccl_check(state, "the first messages between GPUs"));
+  TRY(nccl_check(state, "the first sum over GPUs"));
   return check_stopped(context);
 }
 
@@ -194,38 +194,45 @@ static int nccl_allreduce(struct comm *comm, void *data, int64_t count, enum num
                 "an allreduce");
 }
 
-enum { FIRST_MESSAGE = 1 << 20 };
+enum { FIRST_SUM = 1 << 20, FIRST_MESSAGE = 1 << 10 };
 
-/* A message of `block` from each rank to each other. */
-static int first_messages(struct comm *comm, char *block) {
-  FREED struct message *message = NULL;
+/* One to each peer and one from it, wherever in the block. */
+static int speak_once(struct comm *comm, const uint8_t *peer, char *block) {
+  struct message *sends = comm->mpi->sends, *recvs = comm->mpi->recvs;
   int count = 0;
-  TRY(memory_arrays("first messages", ROOM(&message, 2 * comm->size)));
   for (int r = 0; r < comm->size; r++) {
-    if (r == comm->rank) continue;
-    message[count] = (struct message){r, block, FIRST_MESSAGE};
-    message[comm->size + count++] = (struct message){r, block + (1 + r) * (int64_t)FIRST_MESSAGE,
-                                                     FIRST_MESSAGE};
+    if (!peer[r]) continue;
+    recvs[count] = (struct message){r, block + (1 + r) * (int64_t)FIRST_MESSAGE, FIRST_MESSAGE};
+    sends[count++] = (struct message){r, block, FIRST_MESSAGE};
   }
-  return nccl_exchange(comm, message, count, message + comm->size, count);
+  if (count > 0) TRY(nccl_exchange(comm, sends, count, recvs, count));
+  return device_synchronize(comm->device, STREAM_EXCHANGE);
 }
 
-static int speak_once(struct comm *comm, char *block) {
-  TRY(first_messages(comm, block));
-  TRY(device_synchronize(comm->device, STREAM_EXCHANGE));
+/* All messages of a pair take the ways that its first one opens. */
+static int nccl_greet(struct comm *comm, const uint8_t *peer) {
+  void *block = NULL;
+  const int64_t bytes = (1 + comm->size) * (int64_t)FIRST_MESSAGE;
+  TRY(comm_agree(comm, device_alloc(comm->device, bytes, &block, "first messages")));
+  int code = speak_once(comm, peer, block);
+  if (code != OK) abandon(comm->transport);
+  device_release(comm->device, block);
+  return comm_agree(comm, code);
+}
+
+static int sum_once(struct comm *comm, char *block) {
   TRY(nccl_allreduce(comm, block, 2, NUMBER_FLOAT, REDUCE_SUM));
-  TRY(nccl_allreduce(comm, block, FIRST_MESSAGE / 4, NUMBER_FLOAT, REDUCE_SUM));
+  TRY(nccl_allreduce(comm, block, FIRST_SUM / 4, NUMBER_FLOAT, REDUCE_SUM));
   return device_synchronize(comm->device, STREAM_COMPUTE);
 }
 
-/* NCCL takes the memory for the ways between ranks when they first speak: now, so that what it takes is known
- * before training is planned. A transfer that the others do not take part in ends with its communicator, and
- * only then the block can be given back. */
-static int open_ways(struct comm *comm) {
+/* NCCL takes the memory for sums when there is a first one: now, so that what it takes is known before
+ * training is planned. A sum that the others do not take part in ends with its communicator, and only then
+ * the block can be given back. */
+static int open_sums(struct comm *comm) {
   void *block = NULL;
-  int64_t bytes = (1 + comm->size) * (int64_t)FIRST_MESSAGE;
-  int code = device_alloc(comm->device, bytes, &block, "the first messages between ranks");
-  if (code == OK) code = speak_once(comm, block);
+  int code = device_alloc(comm->device, FIRST_SUM, &block, "the first sum over ranks");
+  if (code == OK) code = sum_once(comm, block);
   if (code != OK) abandon(comm->transport);
   device_release(comm->device, block);
   return code;
@@ -239,7 +246,7 @@ static int connect_all(struct comm *comm, atomic_int *steps) {
   nccl->open = 1;
   TRY(settle(comm, state, "ncclCommInitRankConfig"));
   ++*steps;
-  return open_ways(comm);
+  return open_sums(comm);
 }
 
 static int nccl_connect(struct comm *comm, atomic_int *steps) {
@@ -276,6 +283,7 @@ const struct comm_ops comm_nccl_ops = {
     .carries = nccl_carries,
     .open = nccl_open,
     .connect = nccl_connect,
+    .greet = nccl_greet,
     .stop = nccl_stop,
     .close = nccl_close,
     .exchange = nccl_exchange,

@@ -100,3 +100,18 @@ void comm_reach_close(struct comm *comm, struct comm_reach *reach) {
   comm_let_go(comm);
   end(comm, reach);
 }
+
+/* By a block of the size that devices give to one process alone. */
+int comm_reach_find(struct comm *comm, uint8_t *near) {
+  enum { BLOCK = 2 << 20 };
+  struct comm_reach reach = {0};
+  void *block = NULL;
+  memset(near, 0, (size_t)comm->size);
+  if (!comm->device->ops->share) return OK;
+  TRY(comm_agree(comm, device_alloc(comm->device, BLOCK, &block, "a block to reach")));
+  const int code = comm_reach_open(comm, block, &reach);
+  for (int r = 0; reach.at && r < comm->size; r++) near[r] = reach.at[r] != NULL;
+  comm_reach_close(comm, &reach);
+  device_release(comm->device, block);
+  return code;
+}

@@ -11,20 +11,34 @@ train() { job "$1" run.toml --device cuda --set log.dir=run --set log.overwrite=
 # gib NUMBER UNIT
 gib() { awk -v n="$1" -v u="$2" 'BEGIN {print u == "MiB" ? n / 1024 : n}'; }
 
+# agrees WHAT: the last training's peak with its estimate
+agrees() {
+  ((code == 0)) || fail "training ended with $code: $1"
+  read -r peak peak_unit estimate estimate_unit < <(
+    sed -n 's/^ *GPU memory *\([0-9.]*\) \([MG]iB\) on the fullest rank (estimate \([0-9.]*\) \([MG]iB\))/\1 \2 \3 \4/p' out.txt) || fail "no line of memory"
+  echo "$1: peak $peak $peak_unit, estimate $estimate $estimate_unit"
+  awk -v p="$(gib "$peak" "$peak_unit")" -v e="$(gib "$estimate" "$estimate_unit")" \
+    'BEGIN {exit !(p > 1 && p <= 1.05 * e && e <= 1.05 * p)}' || fail "they are more than 5% apart"
+}
+
 for ranks in 1 2; do
   ((ranks <= gpus)) || continue
   for precision in fp32 bf16; do
     for once in true false; do
       train $ranks --set runtime.precision=$precision --set runtime.once=$once
-      ((code == 0)) || fail "training in $precision ended with $code"
-      read -r peak peak_unit estimate estimate_unit < <(
-        sed -n 's/^ *GPU memory *\([0-9.]*\) \([MG]iB\) on the fullest rank (estimate \([0-9.]*\) \([MG]iB\))/\1 \2 \3 \4/p' out.txt) || fail "no line of memory"
-      echo "$ranks ranks, $precision, once = $once: peak $peak $peak_unit, estimate $estimate $estimate_unit"
-      awk -v p="$(gib "$peak" "$peak_unit")" -v e="$(gib "$estimate" "$estimate_unit")" \
-        'BEGIN {exit !(p > 1 && p <= 1.05 * e && e <= 1.05 * p)}' || fail "they are more than 5% apart"
+      agrees "$ranks ranks, $precision, once = $once"
     done
   done
 done
+
+# Ranks that store rows into each other's memory take none for messages.
+if ((gpus >= 2)); then
+  stored=$(gib "$peak" "$peak_unit")
+  train 2 --set runtime.precision=bf16 --set runtime.once=false --set runtime.exchange=messages
+  agrees "2 ranks, bf16, messages"
+  awk -v s="$stored" -v m="$(gib "$peak" "$peak_unit")" 'BEGIN {exit !(s + .2 < m)}' ||
+    fail "messages take no more memory than stores, $stored GiB"
+fi
 
 # What the header shows not to fit is refused before the graph is read. Where outputs of layers alone would leave a
 # fifth of the memory, the shards have to tell.

@@ -132,6 +132,24 @@ static void compare_halo(const struct scene *s, struct adjacency *adj) {
   free(tail);
 }
 
+/* Those in its column with an arc to or from the part. */
+static void compare_peers(const struct scene *s) {
+  uint8_t *expected = calloc((size_t)comm.size, 1), *peer = calloc((size_t)comm.size, 1);
+  const int64_t n = s->graph.nodes;
+  for (int64_t v = 0; v < n; v++) {
+    for (int64_t u = 0; u < n; u++) {
+      const int a = s->partition.part[v], b = s->partition.part[u];
+      if (s->graph.matrix[v * n + u] == 0 || a / columns == b / columns) continue;
+      if (a / columns == comm.rank / columns) expected[b / columns * columns + comm.rank % columns] = 1;
+      if (b / columns == comm.rank / columns) expected[a / columns * columns + comm.rank % columns] = 1;
+    }
+  }
+  shard_peers(&s->shard, peer);
+  assert_memory_equal(peer, expected, (size_t)comm.size);
+  free(expected);
+  free(peer);
+}
+
 /* Sums over neighbours, from own and halo columns, equal those of the whole graph. */
 static void compare_sums(const struct scene *s, struct adjacency *adj, int transposed) {
   int64_t n = s->graph.nodes, own = adj->own_part.rows;
@@ -195,6 +213,7 @@ static void compare_split(const struct scene *s, int64_t k) {
 static void compare_all(struct scene *s) {
   compare_direction(s, &s->shard.in, 0);
   compare_halo(s, &s->shard.in);
+  compare_peers(s);
   compare_sums(s, &s->shard.in, 0);
   if (s->graph.directed) {
     compare_direction(s, &s->shard.out, 1);
