@@ -3,6 +3,7 @@
 
 #include "kernels/ops/kernels.h"
 #include "partition/shard/shard.h"
+#include "runtime/comm/comm_mpi.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/random_graph.h"
@@ -57,7 +58,7 @@ struct place {
 static void lay_out(struct halo *halo, const struct shard *shard, int64_t width, struct arena *arena,
                     struct place *place) {
   place->x = arena_tensor(arena, kernels.dtype, shard->own, width);
-  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo_send_rows(halo), width), width);
+  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo_packed_rows(halo), width), width);
   place->landing = arena_tensor(arena, kernels.dtype, halo->rows, width);
   place->back = arena_tensor(arena, kernels.dtype, halo_send_rows(halo) + 3, width);
   place->scale = arena_take(arena, shard->own * dtype_bytes(kernels.real));
@@ -170,6 +171,23 @@ static void exchange_graph(int directed, enum precision precision) {
   partition_free(&partition);
   kernels_close(&kernels);
   random_end(&comm, &g, &dataset);
+}
+
+/* As if so many ranks stood on each host. */
+static void stand_on_hosts(int each) {
+  comm.nodes = (comm.size + each - 1) / each;
+  for (int r = 0; r < comm.size; r++) comm.mpi->peers[r].node = r / each * each;
+}
+
+TEST(rows_between_hosts_travel_once_and_are_handed_on) {
+  struct comm before = comm;
+  for (int each = 2; each < comm.size; each++) {
+    stand_on_hosts(each);
+    exchange_graph(0, PRECISION_FP32);
+    exchange_graph(1, PRECISION_FP32);
+  }
+  comm.nodes = before.nodes;
+  stand_on_hosts(comm.size);
 }
 
 TEST(halo_rows_land_in_the_tail) {
