@@ -137,7 +137,7 @@ static void exchange_over_arena(struct halo *halo, const struct shard *shard, in
   assert_int_equal(halo->near != NULL, ranks_on_gpu() && comm.size > 1);
   exchange(halo, shard, &place, 0);
   if (halo->near) {
-    exchange(halo, shard, &place, halo_first_half(place.x));
+    if (halo->all_near) exchange(halo, shard, &place, halo_first_half(place.x));
     exchange_with_some(halo, shard, &place, &reach, out, back);
   }
   halo_leave(halo);
