@@ -62,10 +62,8 @@ static void add_relayed(const struct halo *halo, uint8_t *peer) {
 void shard_peers(const struct shard *shard, int relayed, uint8_t *peer) {
   const struct halo *halo[] = {&shard->in.halo, &shard->out.halo};
   for (int i = 0; i < 2; i++) {
-    if (relayed && halo[i]->relay)
-      add_relayed(halo[i], peer);
-    else
-      add_peers(halo[i], halo[i]->peers, peer);
+    if (halo[i]->relay) add_relayed(halo[i], peer);
+    if (!halo[i]->relay || !relayed) add_peers(halo[i], halo[i]->peers, peer);
   }
   add_peers(&shard->hyper.all.halo, shard->hyper.all.halo.peers, peer);
 }

@@ -66,7 +66,7 @@ void shard_free(struct shard *shard);
 int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *shard);
 
 /* peer[r] of [ranks] = 1 for those with which this rank exchanges rows, in whatever product; others stay.
- * relayed: the halos' relays are in use (partition/halo/halo_relay.h). */
+ * relayed: all rows between hosts go by relays (halo_relay.h); 0: some may not. */
 void shard_peers(const struct shard *shard, int relayed, uint8_t *peer);
 
 /* Bytes that the shard holds on the host. */
