@@ -43,7 +43,7 @@ static void say_constants(const struct job *job) {
 
 static int finish_device(struct job *job) {
   TRY(startup_finish(&job->startup));
-  TRY(startup_greet(&job->startup, &job->config, &job->directory, &job->shard));
+  TRY(startup_connect_peers(&job->startup, &job->config, &job->directory, &job->shard));
   say_constants(job);
   footprint_add_program(&job->footprint, &job->device,
                         shard_bytes(&job->shard) + directory_bytes(&job->directory));

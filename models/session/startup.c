@@ -91,15 +91,15 @@ static int find_peers(struct startup *o, const struct config *config, const stru
   return OK;
 }
 
-int startup_greet(struct startup *startup, const struct config *config, const struct directory *directory,
-                  const struct shard *shard) {
+int startup_connect_peers(struct startup *startup, const struct config *config,
+                          const struct directory *directory, const struct shard *shard) {
   struct comm *comm = startup->comm;
   FREED uint8_t *peer = NULL, *near = NULL;
   double begun = profile_clock();
   TRY(comm_agree(comm, memory_arrays("peers", ROOM(&peer, comm->size), ROOM(&near, comm->size))));
   TRY(find_peers(startup, config, directory, shard, peer, near));
   if (!startup->device->ops->on_host) peer[comm->rank] = 0; /* what goes to itself is stored */
-  TRY(PROFILE_HOST("transport", comm_greet(comm, peer)));
+  TRY(PROFILE_HOST("transport", comm_connect_peers(comm, peer)));
   startup->transport_seconds += profile_clock() - begun;
   return OK;
 }

@@ -58,10 +58,10 @@ int halo_list_peers(const struct comm *comm, const int *order, const int64_t *se
   return OK;
 }
 
-int halo_messages(const struct halo *halo, const int64_t *start, void *data, int64_t row_bytes,
+int halo_messages(const struct halo *halo, int peers, const int64_t *start, void *data, int64_t row_bytes,
                   const uint8_t *without, struct message *messages) {
   int count = 0;
-  for (int p = 0; p < halo->peers; p++) {
+  for (int p = 0; p < peers; p++) {
     int64_t rows = start[p + 1] - start[p];
     if (rows && !(without && without[p]))
       messages[count++] = (struct message){halo->peer[p], (char *)data + start[p] * row_bytes,
@@ -75,8 +75,8 @@ int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row
   TRY(comm_agree(comm, memory_alloc(&packed, halo_send_rows(halo) * row_bytes, "packed rows")));
   for (int64_t i = 0; i < halo_send_rows(halo); i++)
     memcpy(packed + i * row_bytes, (const char *)own + halo->send_row[i] * row_bytes, (size_t)row_bytes);
-  int sends = halo_messages(halo, halo->send_start, packed, row_bytes, NULL, halo->send);
-  int recvs = halo_messages(halo, halo->recv_start, tail, row_bytes, NULL, halo->recv);
+  int sends = halo_messages(halo, halo->peers, halo->send_start, packed, row_bytes, NULL, halo->send);
+  int recvs = halo_messages(halo, halo->peers, halo->recv_start, tail, row_bytes, NULL, halo->recv);
   return comm_swap(comm, halo->send, sends, halo->recv, recvs);
 }
 

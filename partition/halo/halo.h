@@ -57,9 +57,9 @@ int64_t halo_packed_rows(const struct halo *halo);
 int halo_list_peers(const struct comm *comm, const int *order, const int64_t *sent, const int64_t *received,
                     struct halo *halo);
 
-/* One message a peer with rows to say, of rows of `data` by start (send_start or recv_start); returns how
- * many. without[peer]: leave it out; NULL: all. */
-int halo_messages(const struct halo *halo, const int64_t *start, void *data, int64_t row_bytes,
+/* One message for each of the first `peers` of them with rows to say, of rows of `data` by start (send_start
+ * or recv_start); returns how many. without[peer]: leave it out; NULL: all. */
+int halo_messages(const struct halo *halo, int peers, const int64_t *start, void *data, int64_t row_bytes,
                   const uint8_t *without, struct message *messages);
 
 /* Collective. One exchange of host rows, for set-up: tail[i] = the row of row_bytes of halo node i. */

@@ -53,8 +53,8 @@ static int exchange(struct halo *halo, struct comm *comm, struct tensor from, co
                     struct tensor to, const int64_t *to_start, int64_t cols) {
   int64_t row_bytes = cols * dtype_bytes(from.dtype);
   const uint8_t *without = halo->near && !comm->lone ? halo->near->is_near : NULL;
-  int sends = halo_messages(halo, from_start, from.data, row_bytes, without, halo->send);
-  int recvs = halo_messages(halo, to_start, to.data, row_bytes, without, halo->recv);
+  int sends = halo_messages(halo, halo->peers, from_start, from.data, row_bytes, without, halo->send);
+  int recvs = halo_messages(halo, halo->peers, to_start, to.data, row_bytes, without, halo->recv);
   if (halo->near && sends == 0 && recvs == 0) return OK;
   if (comm->lone) return exchange_alone(halo, comm, sends, recvs);
   return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
@@ -79,7 +79,7 @@ static int pack_far(const struct halo *halo, struct kernels *k, const struct gat
 }
 
 /* Without stores on a host, and without streams that wait, the host hands on what came. */
-static int relays(const struct halo *halo, const struct kernels *k) {
+static int uses_relay(const struct halo *halo, const struct kernels *k) {
   return halo->relay && (halo->relay->stored || k->device->ops->on_host);
 }
 
@@ -95,14 +95,14 @@ static void divide(struct halo_relay *r, struct tensor packed, struct tensor *ac
 static int exchange_across(struct halo *halo, struct comm *comm, struct tensor packed, struct tensor across,
                            struct tensor tail) {
   struct halo_relay *r = halo->relay;
-  struct halo here = *halo;
   const int64_t bytes = packed.stride * dtype_bytes(packed.dtype);
   const uint8_t *without = halo->near ? halo->near->is_near : NULL;
-  here.peers = r->near_peers;
-  int sends = halo_messages(&here, halo->send_start, packed.data, bytes, without, r->send);
-  int recvs = halo_messages(&here, halo->recv_start, tail.data, bytes, without, r->recv);
-  sends += halo_messages(&r->across, r->across.send_start, across.data, bytes, NULL, r->send + sends);
-  recvs += halo_messages(&r->across, r->across.recv_start, r->arrived.data, bytes, NULL, r->recv + recvs);
+  int sends = halo_messages(halo, r->near_peers, halo->send_start, packed.data, bytes, without, r->send);
+  int recvs = halo_messages(halo, r->near_peers, halo->recv_start, tail.data, bytes, without, r->recv);
+  sends += halo_messages(&r->across, r->across.peers, r->across.send_start, across.data, bytes, NULL,
+                         r->send + sends);
+  recvs += halo_messages(&r->across, r->across.peers, r->across.recv_start, r->arrived.data, bytes, NULL,
+                         r->recv + recvs);
   return sends + recvs > 0 || !halo->near ? comm_exchange(comm, r->send, sends, r->recv, recvs) : OK;
 }
 
@@ -134,8 +134,10 @@ static int hand_on(struct halo_relay *r, struct comm *comm, struct kernels *k) {
   const struct gather pack = {.x = r->arrived, .rows = r->within.send_row_device, .y = r->out};
   TRY(messages_finish(comm, k));
   if (r->out.rows > 0) TRY(PROFILE("pack", op_gather(k, &pack)));
-  const int sends = halo_messages(&r->within, r->within.send_start, r->out.data, bytes, NULL, r->send);
-  const int recvs = halo_messages(&r->within, r->within.recv_start, r->tail.data, bytes, NULL, r->recv);
+  const int sends = halo_messages(&r->within, r->within.peers, r->within.send_start, r->out.data, bytes, NULL,
+                                  r->send);
+  const int recvs = halo_messages(&r->within, r->within.peers, r->within.recv_start, r->tail.data, bytes,
+                                  NULL, r->recv);
   return messages_start(comm, k, r->send, sends, r->recv, recvs);
 }
 
@@ -146,12 +148,12 @@ int64_t halo_first_half(struct tensor x) {
 
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
                struct tensor packed, struct tensor tail, int64_t first_half) {
-  if (!halo->peers && !relays(halo, k)) return OK;
+  if (!halo->peers && !uses_relay(halo, k)) return OK;
   /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
   if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
   struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
   struct halo_columns what = {.x = x, .scale = scale, .stride = tail.stride, .end = first_half};
-  if (relays(halo, k)) return start_relay(halo, comm, k, pack, tail);
+  if (uses_relay(halo, k)) return start_relay(halo, comm, k, pack, tail);
   TRY(pack_far(halo, k, &pack, halo->peers));
   TRY(begin(k));
   if (first_half > 0) {

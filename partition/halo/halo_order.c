@@ -10,7 +10,7 @@ int halo_share_host(const struct comm *comm, int a, int b) {
   return comm_host(comm, a) == comm_host(comm, b);
 }
 
-int halo_taker(const struct comm *comm, int cols, int from, int to) {
+int halo_gateway(const struct comm *comm, int cols, int from, int to) {
   int place = 0, count = 0;
   for (int r = 0; r < comm->size; r++) {
     if (r % cols != from % cols) continue;
@@ -32,7 +32,7 @@ int halo_order(const struct comm *comm, int cols, int **order) {
     if (halo_share_host(comm, r, comm->rank))
       (*order)[count++] = r;
     else if (r % cols == comm->rank % cols)
-      by[r] = halo_taker(comm, cols, r, comm->rank);
+      by[r] = halo_gateway(comm, cols, r, comm->rank);
     else
       by[r] = comm->size; /* no peer */
   }

@@ -10,12 +10,12 @@ int halo_relays(const struct comm *comm);
 
 int halo_share_host(const struct comm *comm, int a, int b);
 
-/* The rank on the host of `to` that takes rows of `from` for all of that host, in the column of a grid of
- * `cols` columns in which both stand. */
-int halo_taker(const struct comm *comm, int cols, int from, int to);
+/* The gateway: the rank on the host of `to` that takes rows of `from` for all of that host, in the column of
+ * a grid of `cols` columns in which both stand. */
+int halo_gateway(const struct comm *comm, int cols, int from, int to);
 
-/* Ranks in the order in which their rows lie in a halo: those of this host; then others by which rank of this
- * host takes their rows. order: [size], the caller frees it. Errors: FAILED when memory is short. */
+/* Ranks in the order in which their rows lie in a halo: those of this host; then others by their gateway
+ * here. order: [size], the caller frees it. Errors: FAILED when memory is short. */
 int halo_order(const struct comm *comm, int cols, int **order);
 
 #endif

@@ -33,7 +33,7 @@ static int prepare(const struct comm *comm, int cols, struct halo *halo, struct 
   for (int p = 0; p < halo->peers; p++) {
     const int near = halo_share_host(comm, halo->peer[p], comm->rank);
     relay->near_peers += near;
-    parcels->by[p] = near ? -1 : halo_taker(comm, cols, comm->rank, halo->peer[p]);
+    parcels->by[p] = near ? -1 : halo_gateway(comm, cols, comm->rank, halo->peer[p]);
   }
   relay->near_sends = halo->peers ? halo->send_start[relay->near_peers] : 0;
   relay->near_rows = halo->peers ? halo->recv_start[relay->near_peers] : 0;
@@ -110,8 +110,8 @@ static int plan_within(const struct comm *comm, int cols, const struct halo *hal
   TRY(memory_arrays("halo relay", ROOM(&sent, comm->size), ROOM(&received, comm->size)));
   walk(comm, parcels, sent, NULL);
   for (int p = halo->relay->near_peers; p < halo->peers; p++)
-    received[halo_taker(comm, cols, halo->peer[p], comm->rank)] += halo->recv_start[p + 1] -
-                                                                   halo->recv_start[p];
+    received[halo_gateway(comm, cols, halo->peer[p], comm->rank)] += halo->recv_start[p + 1] -
+                                                                     halo->recv_start[p];
   TRY(halo_list_peers(comm, NULL, sent, received, within));
   TRY(memory_arrays("halo relay", ROOM(&within->send_row, halo_send_rows(within))));
   for (int p = 0; p < within->peers; p++) sent[within->peer[p]] = within->send_start[p];

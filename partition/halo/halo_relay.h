@@ -1,7 +1,7 @@
 /* halo_relay: rows of a halo between hosts. A row travels to another host once, however many ranks need it
- * there: one rank of that host takes it and hands it on. It is the one that stands on its host as the sender
- * does on its own, so all network adapters are in use. For products with sparse matrices: A. Bienz, W. D.
- * Gropp, L. N. Olson, "Node aware sparse matrix-vector multiplication", JPDC 130, 2019. */
+ * there: one rank of that host, the gateway, takes it and hands it on. The i-th rank of a host sends to the
+ * i-th of the other, so that all network adapters are in use. For products with sparse matrices: A. Bienz, W.
+ * D. Gropp, L. N. Olson, "Node aware sparse matrix-vector multiplication", JPDC 130, 2019. */
 #ifndef PARTITION_HALO_HALO_RELAY_H
 #define PARTITION_HALO_HALO_RELAY_H
 

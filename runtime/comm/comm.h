@@ -47,7 +47,7 @@ struct comm_ops {
   /* Of these five NULL has nothing to do: comm_connect and its stop among them. */
   int (*open)(struct comm *comm, struct device *device);
   int (*connect)(struct comm *comm, atomic_int *steps);
-  int (*greet)(struct comm *comm, const uint8_t *peer);
+  int (*connect_peers)(struct comm *comm, const uint8_t *peer);
   void (*stop)(struct comm *comm);
   void (*close)(struct comm *comm);
   /* Starts all messages at once; the buffers belong to comm until wait. One exchange is under way at a time.
@@ -89,7 +89,7 @@ void comm_connect_stop(struct comm *comm);
 /* Collective, on an open table. Says with which ranks this one will exchange messages (peer[r] of [size] not
  * 0; each of a pair names the other), and opens the ways to them, for which the table's library may take
  * seconds and memory of the device. The others get none. Without it a way opens at the first message. */
-int comm_greet(struct comm *comm, const uint8_t *peer);
+int comm_connect_peers(struct comm *comm, const uint8_t *peer);
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count);
 int comm_wait(struct comm *comm);

@@ -39,15 +39,15 @@ void comm_connect_stop(struct comm *comm) {
   if (comm->ops && comm->ops->stop) comm->ops->stop(comm);
 }
 
-int comm_greet(struct comm *comm, const uint8_t *peer) {
-  for (int r = 0; r < comm->size; r++) comm->mpi->peers[r].apart = !peer[r];
-  return comm->ops->greet && comm->size > 1 ? comm->ops->greet(comm, peer) : OK;
+int comm_connect_peers(struct comm *comm, const uint8_t *peer) {
+  for (int r = 0; r < comm->size; r++) comm->mpi->peers[r].unconnected = !peer[r];
+  return comm->ops->connect_peers && comm->size > 1 ? comm->ops->connect_peers(comm, peer) : OK;
 }
 
 /* A way that opens in the middle of training may wait for kernels that wait for its other end. */
 static int have_met(const struct comm *comm, const struct message *messages, int count) {
   int met = 1;
-  for (int i = 0; i < count; i++) met &= !comm->mpi->peers[messages[i].peer].apart;
+  for (int i = 0; i < count; i++) met &= !comm->mpi->peers[messages[i].peer].unconnected;
   return met;
 }
 

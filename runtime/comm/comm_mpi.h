@@ -45,7 +45,7 @@ struct heartbeat {
 struct comm_peer {
   char host[64];
   int pid, node;           /* node: lowest rank on the same one */
-  int apart;               /* by comm_greet: no messages of devices go there or come from there */
+  int unconnected;         /* by comm_connect_peers: no messages of devices go there or come from there */
   struct heartbeat answer; /* to the last liveness check that it has heard */
   double answered;         /* when that came */
   struct heartbeat out[HEARTBEAT_KINDS]; /* being sent */

@@ -210,7 +210,7 @@ static int speak_once(struct comm *comm, const uint8_t *peer, char *block) {
 }
 
 /* All messages of a pair take the ways that its first one opens. */
-static int nccl_greet(struct comm *comm, const uint8_t *peer) {
+static int nccl_connect_peers(struct comm *comm, const uint8_t *peer) {
   void *block = NULL;
   const int64_t bytes = (1 + comm->size) * (int64_t)FIRST_MESSAGE;
   TRY(comm_agree(comm, device_alloc(comm->device, bytes, &block, "first messages")));
@@ -283,7 +283,7 @@ const struct comm_ops comm_nccl_ops = {
     .carries = nccl_carries,
     .open = nccl_open,
     .connect = nccl_connect,
-    .greet = nccl_greet,
+    .connect_peers = nccl_connect_peers,
     .stop = nccl_stop,
     .close = nccl_close,
     .exchange = nccl_exchange,

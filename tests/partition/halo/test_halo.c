@@ -145,6 +145,38 @@ static void exchange_over_arena(struct halo *halo, const struct shard *shard, in
   arena_free(&arena);
 }
 
+/* Of the ranks of a host. */
+static int place_on_host(int rank, int *of) {
+  int place = 0;
+  *of = 0;
+  for (int r = 0; r < comm.size; r++) {
+    place += r < rank && comm_host(&comm, r) == comm_host(&comm, rank);
+    *of += comm_host(&comm, r) == comm_host(&comm, rank);
+  }
+  return place;
+}
+
+/* Each own row goes at most once to each other host, and only there. */
+static void check_relay(const struct halo *halo) {
+  const struct halo_relay *relay = halo->relay;
+  if (!relay) return;
+  for (int p = 0; p < relay->across.peers; p++) {
+    const struct halo *across = &relay->across;
+    const int host = comm_host(&comm, across->peer[p]);
+    int mine, there, own = place_on_host(comm.rank, &mine), gateway = place_on_host(across->peer[p], &there);
+    if (across->send_start[p + 1] > across->send_start[p]) assert_int_equal(gateway, own % there);
+    assert_int_not_equal(host, comm_host(&comm, comm.rank));
+    for (int q = 0; q < p; q++)
+      if (across->send_start[q + 1] > across->send_start[q] &&
+          across->send_start[p + 1] > across->send_start[p])
+        assert_int_not_equal(host, comm_host(&comm, across->peer[q]));
+    for (int64_t i = across->send_start[p] + 1; i < across->send_start[p + 1]; i++)
+      assert_true(across->send_row[i] > across->send_row[i - 1]);
+  }
+  for (int p = 0; p < relay->within.peers; p++)
+    assert_int_equal(comm_host(&comm, relay->within.peer[p]), comm_host(&comm, comm.rank));
+}
+
 static void exchange_graph(int directed, enum precision precision) {
   static const int64_t width[] = {1, 17, 33, 97, 8001}; /* the last: threads store many pieces each */
   struct random_graph g = {
@@ -162,6 +194,9 @@ static void exchange_graph(int directed, enum precision precision) {
   assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size, NULL, &partition));
   assert_ok(directory_init(&comm, &partition, &directory));
   assert_ok(shard_init(&comm, &dataset, &directory, &block, LOOPS_APART, &shard));
+  assert_int_equal(shard.in.halo.relay != NULL, comm.nodes > 1);
+  check_relay(&shard.in.halo);
+  check_relay(&shard.out.halo);
   for (size_t i = 0; i < sizeof width / sizeof *width; i++) {
     exchange_over_arena(&shard.in.halo, &shard, width[i]);
     if (directed) exchange_over_arena(&shard.out.halo, &shard, width[i]);
