@@ -67,27 +67,15 @@ int startup_finish(struct startup *startup) {
   return comm_agree(startup->comm, device_adopt(startup->device));
 }
 
-/* Whether all ranks reach those of their hosts. */
-static int reach_hosts(struct comm *comm, const uint8_t *near, int64_t *all) {
-  int64_t lacking = 0;
-  for (int r = 0; r < comm->size; r++)
-    lacking |= r != comm->rank && comm_host(comm, r) == comm_host(comm, comm->rank) && !near[r];
-  TRY(comm_max_int64(comm, &lacking));
-  *all = !lacking;
-  return OK;
-}
-
 /* Rows of a halo are stored where that can be; slices of columns always go as messages. */
 static int find_peers(struct startup *o, const struct config *config, const struct directory *directory,
                       const struct shard *shard, uint8_t *peer, uint8_t *near) {
   struct comm *comm = o->comm;
   const int cols = directory->grid.cols, first = comm->rank / cols * cols;
-  int64_t relayed = 1;
   if (config->runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_find(comm, near));
-  if (!o->device->ops->on_host) TRY(reach_hosts(comm, near, &relayed));
-  shard_peers(shard, (int)relayed, peer);
+  shard_peers(shard, peer);
   for (int r = 0; r < comm->size; r++) peer[r] &= !near[r];
-  for (int r = first; cols > 1 && r < first + cols; r++) peer[r] = 1;
+  for (int r = first; r < first + cols; r++) peer[r] = r != comm->rank;
   return OK;
 }
 
@@ -98,7 +86,6 @@ int startup_connect_peers(struct startup *startup, const struct config *config,
   double begun = profile_clock();
   TRY(comm_agree(comm, memory_arrays("peers", ROOM(&peer, comm->size), ROOM(&near, comm->size))));
   TRY(find_peers(startup, config, directory, shard, peer, near));
-  if (!startup->device->ops->on_host) peer[comm->rank] = 0; /* what goes to itself is stored */
   TRY(PROFILE_HOST("transport", comm_connect_peers(comm, peer)));
   startup->transport_seconds += profile_clock() - begun;
   return OK;

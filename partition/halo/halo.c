@@ -1,19 +1,10 @@
 #include "partition/halo/halo.h"
 
 #include "partition/graph/id_set.h"
-#include "partition/halo/halo_order.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
 
-static void relay_free(struct halo *halo) {
-  if (!halo->relay) return;
-  halo_free(&halo->relay->across);
-  halo_free(&halo->relay->within);
-  free_all(halo->relay->send, halo->relay->recv, halo->relay);
-}
-
 void halo_free(struct halo *halo) {
-  relay_free(halo);
   free_all(halo->id, halo->peer, halo->send_start, halo->recv_start, halo->send_row, halo->send, halo->recv,
            halo->near);
   *halo = (struct halo){0};
@@ -23,45 +14,16 @@ int64_t halo_send_rows(const struct halo *halo) {
   return halo->peers ? halo->send_start[halo->peers] : 0;
 }
 
-/* Rows that a relay packs: those of peers on this host, those that go to other hosts, those that came from
- * there, and these once more as they are handed on. */
-int64_t halo_packed_rows(const struct halo *halo) {
-  const struct halo_relay *r = halo->relay;
-  if (!r) return halo_send_rows(halo);
-  return larger(halo_send_rows(halo),
-                r->near_sends + halo_send_rows(&r->across) + r->across.rows + halo_send_rows(&r->within));
-}
-
-static int64_t relay_bytes(const struct halo_relay *relay) {
-  return relay ? (int64_t)sizeof *relay + halo_bytes(&relay->across) + halo_bytes(&relay->within) : 0;
-}
-
 int64_t halo_bytes(const struct halo *halo) {
   int64_t a_peer = (int64_t)(sizeof *halo->peer + 2 * sizeof(int64_t) + 2 * sizeof(struct message));
   return halo->rows * (int64_t)sizeof *halo->id + halo_send_rows(halo) * (int64_t)sizeof *halo->send_row +
-         halo->peers * a_peer + relay_bytes(halo->relay);
+         halo->peers * a_peer;
 }
 
-int halo_list_peers(const struct comm *comm, const int *order, const int64_t *sent, const int64_t *received,
-                    struct halo *halo) {
-  TRY(memory_arrays("halo plan", ROOM(&halo->peer, comm->size), ROOM(&halo->send_start, comm->size + 1)));
-  TRY(memory_arrays("halo plan", ROOM(&halo->recv_start, comm->size + 1), ROOM(&halo->send, comm->size),
-                    ROOM(&halo->recv, comm->size)));
-  for (int i = 0; i < comm->size; i++) {
-    const int r = order ? order[i] : i;
-    if (!sent[r] && !received[r]) continue;
-    const int p = halo->peers++;
-    halo->peer[p] = r;
-    halo->send_start[p + 1] = halo->send_start[p] + sent[r];
-    halo->recv_start[p + 1] = halo->recv_start[p] + received[r];
-  }
-  return OK;
-}
-
-int halo_messages(const struct halo *halo, int peers, const int64_t *start, void *data, int64_t row_bytes,
+int halo_messages(const struct halo *halo, const int64_t *start, void *data, int64_t row_bytes,
                   const uint8_t *without, struct message *messages) {
   int count = 0;
-  for (int p = 0; p < peers; p++) {
+  for (int p = 0; p < halo->peers; p++) {
     int64_t rows = start[p + 1] - start[p];
     if (rows && !(without && without[p]))
       messages[count++] = (struct message){halo->peer[p], (char *)data + start[p] * row_bytes,
@@ -75,8 +37,8 @@ int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row
   TRY(comm_agree(comm, memory_alloc(&packed, halo_send_rows(halo) * row_bytes, "packed rows")));
   for (int64_t i = 0; i < halo_send_rows(halo); i++)
     memcpy(packed + i * row_bytes, (const char *)own + halo->send_row[i] * row_bytes, (size_t)row_bytes);
-  int sends = halo_messages(halo, halo->peers, halo->send_start, packed, row_bytes, NULL, halo->send);
-  int recvs = halo_messages(halo, halo->peers, halo->recv_start, tail, row_bytes, NULL, halo->recv);
+  int sends = halo_messages(halo, halo->send_start, packed, row_bytes, NULL, halo->send);
+  int recvs = halo_messages(halo, halo->recv_start, tail, row_bytes, NULL, halo->recv);
   return comm_swap(comm, halo->send, sends, halo->recv, recvs);
 }
 
@@ -150,33 +112,21 @@ static int find_rows(struct comm *comm, const struct directory *directory, const
   return OK;
 }
 
-/* Blocks of `width` bytes an element, count[r] of them of rank r, from the ranks' order into that one. */
-static int arrange(const struct comm *comm, const int *order, const int64_t *count, int64_t width,
-                   void *data) {
-  FREED char *arranged = NULL;
-  FREED int64_t *first = NULL;
-  int64_t at = 0;
-  TRY(memory_arrays("halo plan", ROOM(&first, comm->size + 1)));
-  for (int r = 0; r < comm->size; r++) first[r + 1] = first[r] + count[r];
-  TRY(memory_alloc(&arranged, first[comm->size] * width, "halo plan"));
-  for (int i = 0; i < comm->size; at += count[order[i++]])
-    memcpy(arranged + at * width, (char *)data + first[order[i]] * width, (size_t)(count[order[i]] * width));
-  memcpy(data, arranged, (size_t)(at * width));
-  return OK;
-}
-
-static int list_peers(struct comm *comm, const struct directory *directory, const struct request *request,
-                      struct halo *halo) {
-  FREED int64_t *sent = NULL;
-  FREED int *order = NULL;
-  TRY(memory_arrays("halo plan", ROOM(&sent, comm->size)));
-  for (int r = 0; r < comm->size; r++) sent[r] = request->wanted_bytes[r] / (int64_t)sizeof(int32_t);
-  if (halo_relays(comm)) {
-    TRY(halo_order(comm, directory->grid.cols, &order));
-    TRY(arrange(comm, order, sent, sizeof *halo->send_row, halo->send_row));
-    TRY(arrange(comm, order, request->rows, sizeof *halo->id, halo->id));
+static int list_peers(struct comm *comm, const struct request *request, struct halo *halo) {
+  int64_t bytes = (comm->size + 1) * (int64_t)sizeof(int64_t);
+  TRY(memory_arrays("halo plan", ROOM(&halo->peer, comm->size)));
+  TRY(memory_alloc(&halo->send_start, bytes, "halo plan"));
+  TRY(memory_alloc(&halo->recv_start, bytes, "halo plan"));
+  TRY(memory_arrays("halo plan", ROOM(&halo->send, comm->size), ROOM(&halo->recv, comm->size)));
+  for (int r = 0; r < comm->size; r++) {
+    int64_t out = request->wanted_bytes[r] / (int64_t)sizeof(int32_t), in = request->rows[r];
+    if (!out && !in) continue;
+    int p = halo->peers++;
+    halo->peer[p] = r;
+    halo->send_start[p + 1] = halo->send_start[p] + out;
+    halo->recv_start[p + 1] = halo->recv_start[p] + in;
   }
-  return halo_list_peers(comm, order, sent, request->rows, halo);
+  return OK;
 }
 
 static uint64_t sequence_hash(uint64_t sum, int64_t i, int64_t id) {
@@ -213,7 +163,7 @@ int halo_init(struct comm *comm, const struct directory *directory, struct halo 
   count_rows(comm, directory, halo, &request);
   TRY(comm_all_to_all(comm, request.position, request.bytes, (void **)&request.wanted, request.wanted_bytes));
   int code = find_rows(comm, directory, &request, halo);
-  if (code == OK) code = list_peers(comm, directory, &request, halo);
+  if (code == OK) code = list_peers(comm, &request, halo);
   TRY(comm_agree(comm, code));
   hash_sends(halo, directory->id, request.hash);
   uint64_t *said = request.hash + comm->size;

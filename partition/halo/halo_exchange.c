@@ -6,20 +6,13 @@
 #include "runtime/device/device.h"
 #include "runtime/profile/profile.h"
 
-static int prepare(struct halo *halo, struct arena *arena) {
+int halo_prepare(struct halo *halo, struct arena *arena) {
   int64_t bytes = halo_send_rows(halo) * (int64_t)sizeof *halo->send_row;
   halo->send_row_device = arena_take(arena, bytes);
   halo->near_device = arena_take(arena, halo_near_bytes(halo));
   if (!arena->base || !bytes) return OK;
   TRY(device_upload(arena->device, STREAM_COMPUTE, halo->send_row_device, halo->send_row, bytes));
   return device_synchronize(arena->device, STREAM_COMPUTE);
-}
-
-int halo_prepare(struct halo *halo, struct arena *arena) {
-  TRY(prepare(halo, arena));
-  if (!halo->relay) return OK;
-  TRY(prepare(&halo->relay->across, arena));
-  return prepare(&halo->relay->within, arena);
 }
 
 /* The stream of the exchange goes on from here. */
@@ -53,8 +46,8 @@ static int exchange(struct halo *halo, struct comm *comm, struct tensor from, co
                     struct tensor to, const int64_t *to_start, int64_t cols) {
   int64_t row_bytes = cols * dtype_bytes(from.dtype);
   const uint8_t *without = halo->near && !comm->lone ? halo->near->is_near : NULL;
-  int sends = halo_messages(halo, halo->peers, from_start, from.data, row_bytes, without, halo->send);
-  int recvs = halo_messages(halo, halo->peers, to_start, to.data, row_bytes, without, halo->recv);
+  int sends = halo_messages(halo, from_start, from.data, row_bytes, without, halo->send);
+  int recvs = halo_messages(halo, to_start, to.data, row_bytes, without, halo->recv);
   if (halo->near && sends == 0 && recvs == 0) return OK;
   if (comm->lone) return exchange_alone(halo, comm, sends, recvs);
   return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
@@ -68,77 +61,14 @@ static int pack_for(const struct halo *halo, struct kernels *k, struct gather pa
   return pack.y.rows > 0 ? PROFILE("pack", op_gather(k, &pack)) : OK;
 }
 
-/* Those for the first peers that are not stored to: neighbours together. */
-static int pack_far(const struct halo *halo, struct kernels *k, const struct gather *pack, int peers) {
-  for (int p = 0, first; p < peers; p++) {
+/* Those for peers that are not stored to: neighbours together. */
+static int pack_far(const struct halo *halo, struct kernels *k, const struct gather *pack) {
+  for (int p = 0, first; p < halo->peers; p++) {
     if (halo_is_near(halo, p)) continue;
-    for (first = p; p + 1 < peers && !halo_is_near(halo, p + 1);) p++;
+    for (first = p; p + 1 < halo->peers && !halo_is_near(halo, p + 1);) p++;
     TRY(pack_for(halo, k, *pack, first, p + 1));
   }
   return OK;
-}
-
-/* Without stores on a host, and without streams that wait, the host hands on what came. */
-static int uses_relay(const struct halo *halo, const struct kernels *k) {
-  return halo->relay && (halo->relay->stored || k->device->ops->on_host);
-}
-
-/* Where a relay's rows are packed. */
-static void divide(struct halo_relay *r, struct tensor packed, struct tensor *across) {
-  const int64_t sends = halo_send_rows(&r->across);
-  *across = tensor_rows(packed, r->near_sends, sends);
-  r->arrived = tensor_rows(packed, r->near_sends + sends, r->across.rows);
-  r->out = tensor_rows(packed, r->near_sends + sends + r->across.rows, halo_send_rows(&r->within));
-}
-
-/* Messages of this host and to others, at once. */
-static int exchange_across(struct halo *halo, struct comm *comm, struct tensor packed, struct tensor across,
-                           struct tensor tail) {
-  struct halo_relay *r = halo->relay;
-  const int64_t bytes = packed.stride * dtype_bytes(packed.dtype);
-  const uint8_t *without = halo->near ? halo->near->is_near : NULL;
-  int sends = halo_messages(halo, r->near_peers, halo->send_start, packed.data, bytes, without, r->send);
-  int recvs = halo_messages(halo, r->near_peers, halo->recv_start, tail.data, bytes, without, r->recv);
-  sends += halo_messages(&r->across, r->across.peers, r->across.send_start, across.data, bytes, NULL,
-                         r->send + sends);
-  recvs += halo_messages(&r->across, r->across.peers, r->across.recv_start, r->arrived.data, bytes, NULL,
-                         r->recv + recvs);
-  return sends + recvs > 0 || !halo->near ? comm_exchange(comm, r->send, sends, r->recv, recvs) : OK;
-}
-
-static int start_relay(struct halo *halo, struct comm *comm, struct kernels *k, struct gather pack,
-                       struct tensor tail) {
-  struct halo_relay *r = halo->relay;
-  const struct tensor packed = pack.y;
-  const struct halo_columns own = {
-      .x = pack.x, .scale = pack.scale, .stride = tail.stride, .end = packed.stride};
-  struct halo_columns came = {.stride = tail.stride, .end = packed.stride};
-  struct tensor across;
-  divide(r, packed, &across);
-  TRY(pack_far(halo, k, &pack, r->near_peers));
-  pack.rows = r->across.send_row_device;
-  pack.y = across;
-  if (across.rows > 0) TRY(PROFILE("pack", op_gather(k, &pack)));
-  TRY(begin(k));
-  TRY(halo_put(halo, comm, k, &own));
-  TRY(exchange_across(halo, comm, packed, across, tail));
-  r->under_way = 1;
-  r->tail = tensor_rows(tail, r->near_rows, r->within.rows);
-  came.x = r->arrived;
-  return r->stored ? halo_put(&r->within, comm, k, &came) : OK;
-}
-
-/* What came from other hosts goes on to the ranks of this one. */
-static int hand_on(struct halo_relay *r, struct comm *comm, struct kernels *k) {
-  const int64_t bytes = r->out.stride * dtype_bytes(r->out.dtype);
-  const struct gather pack = {.x = r->arrived, .rows = r->within.send_row_device, .y = r->out};
-  TRY(messages_finish(comm, k));
-  if (r->out.rows > 0) TRY(PROFILE("pack", op_gather(k, &pack)));
-  const int sends = halo_messages(&r->within, r->within.peers, r->within.send_start, r->out.data, bytes, NULL,
-                                  r->send);
-  const int recvs = halo_messages(&r->within, r->within.peers, r->within.recv_start, r->tail.data, bytes,
-                                  NULL, r->recv);
-  return messages_start(comm, k, r->send, sends, r->recv, recvs);
 }
 
 int64_t halo_first_half(struct tensor x) {
@@ -148,13 +78,12 @@ int64_t halo_first_half(struct tensor x) {
 
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
                struct tensor packed, struct tensor tail, int64_t first_half) {
-  if (!halo->peers && !uses_relay(halo, k)) return OK;
+  if (!halo->peers) return OK;
   /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
   if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
   struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
   struct halo_columns what = {.x = x, .scale = scale, .stride = tail.stride, .end = first_half};
-  if (uses_relay(halo, k)) return start_relay(halo, comm, k, pack, tail);
-  TRY(pack_far(halo, k, &pack, halo->peers));
+  TRY(pack_far(halo, k, &pack));
   TRY(begin(k));
   if (first_half > 0) {
     TRY(halo_put(halo, comm, k, &what));
@@ -181,10 +110,5 @@ int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, s
 }
 
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
-  struct halo_relay *r = halo->relay;
-  const int relayed = r && r->under_way;
-  if (!halo->peers && !relayed) return OK;
-  if (relayed) r->under_way = 0;
-  if (relayed && !r->stored) TRY(hand_on(r, comm, k));
-  return messages_finish(comm, k);
+  return halo->peers ? messages_finish(comm, k) : OK;
 }

@@ -19,8 +19,8 @@ int messages_start(struct comm *comm, struct kernels *k, const struct message *s
 int messages_finish(struct comm *comm, struct kernels *k);
 
 /* Packs own rows of x [own, width], each times its `scale` (real [own]; NULL: 1), into packed
- * [halo_packed_rows, width] and starts the messages into tail [halo.rows, width], whose stride is packed's,
- * or any that all ranks have where there are no messages (halo_landed); near peers' rows are stored there as
+ * [halo_send_rows, width] and starts the messages into tail [halo.rows, width], whose stride is packed's, or
+ * any that all ranks have where there are no messages (halo_landed); near peers' rows are stored there as
  * they are. first_half: these columns come first, and are there after halo_finish_first_half: where
  * halo.all_near, and all ranks ask for it; 0: all at once. */
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,

@@ -23,9 +23,6 @@ void halo_leave(struct halo *halo) {
   free(halo->near);
   halo->near = NULL;
   halo->all_near = 0;
-  if (!halo->relay) return;
-  halo_leave(&halo->relay->within);
-  halo->relay->stored = 0;
 }
 
 int64_t halo_near_bytes(const struct halo *halo) {
@@ -110,65 +107,33 @@ static int upload(struct halo *halo, struct kernels *k, const struct meeting *me
   return device_synchronize(k->device, STREAM_COMPUTE);
 }
 
-/* A rank hands rows on to itself, too. */
-static char *block_of(const struct comm *comm, const struct comm_reach *reach, int peer) {
-  return peer == comm->rank ? reach->block : reach->at[peer];
-}
-
-static int meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
-                struct halo_landing out, struct halo_landing back) {
+int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
+              struct halo_landing out, struct halo_landing back) {
   ENDED_BY(meeting_free) struct meeting meeting = {0};
+  halo_leave(halo);
+  if (!reach->at) return OK;
   TRY(comm_agree(comm, prepare(halo, comm, k, reach, &meeting)));
   if (!comm->lone) TRY(tell_sites(halo, comm, reach, out, back, &meeting));
   for (int p = 0; p < halo->peers; p++) {
-    char *at = block_of(comm, reach, halo->peer[p]);
-    if (at) add_peer(halo, p, at, &meeting);
+    if (reach->at[halo->peer[p]]) add_peer(halo, p, reach->at[halo->peer[p]], &meeting);
   }
-  return comm_agree(comm, upload(halo, k, &meeting));
-}
-
-/* Of the first peers those that are not stored to. */
-static int count_far(const struct halo *halo, int peers) {
-  int far = 0;
-  for (int p = 0; p < peers; p++) far += !halo->near->is_near[p];
-  return far;
-}
-
-/* What came from other hosts is stored where all that stays on a host is. */
-static int meet_within(struct halo *halo, struct comm *comm, struct kernels *k,
-                       const struct comm_reach *reach, struct halo_landing out) {
-  struct halo_relay *r = halo->relay;
-  const struct halo_landing landing = {out.data, out.before + r->near_rows}, nowhere = {0};
-  TRY(meet(&r->within, comm, k, reach, landing, nowhere));
-  int64_t far = count_far(halo, r->near_peers) + count_far(&r->within, r->within.peers);
-  TRY(comm_max_int64(comm, &far));
-  r->stored = far == 0;
-  return OK;
-}
-
-int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
-              struct halo_landing out, struct halo_landing back) {
-  halo_leave(halo);
-  if (!reach->at) return OK;
-  TRY(meet(halo, comm, k, reach, out, back));
+  TRY(comm_agree(comm, upload(halo, k, &meeting)));
   int64_t far = halo->peers - halo->near->peers;
   TRY(comm_max_int64(comm, &far));
   halo->all_near = far == 0;
-  return halo->relay ? meet_within(halo, comm, k, reach, out) : OK;
+  return OK;
 }
 
-/* Rows that leave this rank. */
-static int64_t rows_of(const struct halo *halo, const struct comm *comm, const int64_t *start) {
+static int64_t rows_of(const struct halo *halo, const int64_t *start) {
   int64_t rows = 0;
-  for (int p = 0; p < halo->peers; p++)
-    rows += halo_is_near(halo, p) && halo->peer[p] != comm->rank ? start[p + 1] - start[p] : 0;
+  for (int p = 0; p < halo->peers; p++) rows += halo_is_near(halo, p) ? start[p + 1] - start[p] : 0;
   return rows;
 }
 
 int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what) {
   const struct halo_near *near = halo->near;
   if (!near || near->peers == 0 || near->lone) return OK;
-  const int64_t rows = rows_of(halo, comm, what->back ? halo->recv_start : halo->send_start);
+  const int64_t rows = rows_of(halo, what->back ? halo->recv_start : halo->send_start);
   const int64_t bytes = rows * (what->end - what->first) * dtype_bytes(what->x.dtype);
   const int64_t cols = smaller(what->end, what->x.cols) - what->first;
   const struct put op = {.x = tensor_columns(what->x, what->first, cols),

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "partition/halo/halo_relay.h"
 #include "partition/shard/arrival_local.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
@@ -139,7 +138,6 @@ int adjacency_init(struct comm *comm, const struct directory *directory, struct 
                             .weighted = block->weight != NULL};
   adj->loops = loops;
   int code = PROFILE_HOST("receive rows", arrival_receive(comm, &arrival, &adj->halo));
-  if (code == OK) code = halo_relay_init(comm, directory->grid.cols, directory->rows, &adj->halo);
   if (!keep_block && !arrival.whole) graph_free(block);
   if (code == OK)
     code = PROFILE_HOST("divide rows", split(comm, &arrival, forward ? forward->degree : NULL, adj));

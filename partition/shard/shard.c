@@ -47,25 +47,15 @@ void shard_free(struct shard *shard) {
   *shard = (struct shard){0};
 }
 
-static void add_peers(const struct halo *halo, int peers, uint8_t *peer) {
-  for (int p = 0; p < peers; p++) peer[halo->peer[p]] = 1;
-}
-
-static void add_relayed(const struct halo *halo, uint8_t *peer) {
-  const struct halo_relay *r = halo->relay;
-  add_peers(halo, r->near_peers, peer);
-  add_peers(&r->across, r->across.peers, peer);
-  add_peers(&r->within, r->within.peers, peer);
+static void add_peers(const struct halo *halo, uint8_t *peer) {
+  for (int p = 0; p < halo->peers; p++) peer[halo->peer[p]] = 1;
 }
 
 /* What a level needs comes from ranks that all rows need, too. */
-void shard_peers(const struct shard *shard, int relayed, uint8_t *peer) {
-  const struct halo *halo[] = {&shard->in.halo, &shard->out.halo};
-  for (int i = 0; i < 2; i++) {
-    if (halo[i]->relay) add_relayed(halo[i], peer);
-    if (!halo[i]->relay || !relayed) add_peers(halo[i], halo[i]->peers, peer);
-  }
-  add_peers(&shard->hyper.all.halo, shard->hyper.all.halo.peers, peer);
+void shard_peers(const struct shard *shard, uint8_t *peer) {
+  add_peers(&shard->in.halo, peer);
+  add_peers(&shard->out.halo, peer);
+  add_peers(&shard->hyper.all.halo, peer);
 }
 
 int64_t shard_bytes(const struct shard *shard) {

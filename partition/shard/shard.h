@@ -65,9 +65,9 @@ void shard_free(struct shard *shard);
  * of shard_read_data. */
 int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *shard);
 
-/* peer[r] of [ranks] = 1 for those with which this rank exchanges rows, in whatever product; others stay.
- * relayed: all rows between hosts go by relays (halo_relay.h); 0: some may not. */
-void shard_peers(const struct shard *shard, int relayed, uint8_t *peer);
+/* peer[r] of [ranks] = 1 for those with which this rank exchanges rows of a halo, in whatever product; others
+ * stay. */
+void shard_peers(const struct shard *shard, uint8_t *peer);
 
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);

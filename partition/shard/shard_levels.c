@@ -1,6 +1,5 @@
 #include "partition/shard/shard_levels.h"
 
-#include "partition/halo/halo_relay.h"
 #include "partition/shard/halo_lone.h"
 #include "runtime/base/base.h"
 
@@ -88,8 +87,7 @@ static int cut_out(struct comm *comm, const struct directory *directory, const s
   to->loops = cut->from->loops;
   if (code == OK) code = cut_halo(cut, to);
   TRY(comm_agree(comm, code));
-  TRY(halo_init(comm, directory, &to->halo));
-  return halo_relay_init(comm, directory->grid.cols, directory->rows, &to->halo);
+  return halo_init(comm, directory, &to->halo);
 }
 
 /* What peers would ask of a rank alone, of the rows of one direction: those with arcs of the other one,

@@ -3,7 +3,6 @@
 
 #include "kernels/ops/kernels.h"
 #include "partition/shard/shard.h"
-#include "runtime/comm/comm_mpi.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/random_graph.h"
@@ -58,7 +57,7 @@ struct place {
 static void lay_out(struct halo *halo, const struct shard *shard, int64_t width, struct arena *arena,
                     struct place *place) {
   place->x = arena_tensor(arena, kernels.dtype, shard->own, width);
-  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo_packed_rows(halo), width), width);
+  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo_send_rows(halo), width), width);
   place->landing = arena_tensor(arena, kernels.dtype, halo->rows, width);
   place->back = arena_tensor(arena, kernels.dtype, halo_send_rows(halo) + 3, width);
   place->scale = arena_take(arena, shard->own * dtype_bytes(kernels.real));
@@ -137,44 +136,12 @@ static void exchange_over_arena(struct halo *halo, const struct shard *shard, in
   assert_int_equal(halo->near != NULL, ranks_on_gpu() && comm.size > 1);
   exchange(halo, shard, &place, 0);
   if (halo->near) {
-    if (halo->all_near) exchange(halo, shard, &place, halo_first_half(place.x));
+    exchange(halo, shard, &place, halo_first_half(place.x));
     exchange_with_some(halo, shard, &place, &reach, out, back);
   }
   halo_leave(halo);
   comm_reach_close(&comm, &reach);
   arena_free(&arena);
-}
-
-/* Of the ranks of a host. */
-static int place_on_host(int rank, int *of) {
-  int place = 0;
-  *of = 0;
-  for (int r = 0; r < comm.size; r++) {
-    place += r < rank && comm_host(&comm, r) == comm_host(&comm, rank);
-    *of += comm_host(&comm, r) == comm_host(&comm, rank);
-  }
-  return place;
-}
-
-/* Each own row goes at most once to each other host, and only there. */
-static void check_relay(const struct halo *halo) {
-  const struct halo_relay *relay = halo->relay;
-  if (!relay) return;
-  for (int p = 0; p < relay->across.peers; p++) {
-    const struct halo *across = &relay->across;
-    const int host = comm_host(&comm, across->peer[p]);
-    int mine, there, own = place_on_host(comm.rank, &mine), gateway = place_on_host(across->peer[p], &there);
-    if (across->send_start[p + 1] > across->send_start[p]) assert_int_equal(gateway, own % there);
-    assert_int_not_equal(host, comm_host(&comm, comm.rank));
-    for (int q = 0; q < p; q++)
-      if (across->send_start[q + 1] > across->send_start[q] &&
-          across->send_start[p + 1] > across->send_start[p])
-        assert_int_not_equal(host, comm_host(&comm, across->peer[q]));
-    for (int64_t i = across->send_start[p] + 1; i < across->send_start[p + 1]; i++)
-      assert_true(across->send_row[i] > across->send_row[i - 1]);
-  }
-  for (int p = 0; p < relay->within.peers; p++)
-    assert_int_equal(comm_host(&comm, relay->within.peer[p]), comm_host(&comm, comm.rank));
 }
 
 static void exchange_graph(int directed, enum precision precision) {
@@ -194,9 +161,6 @@ static void exchange_graph(int directed, enum precision precision) {
   assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size, NULL, &partition));
   assert_ok(directory_init(&comm, &partition, &directory));
   assert_ok(shard_init(&comm, &dataset, &directory, &block, LOOPS_APART, &shard));
-  assert_int_equal(shard.in.halo.relay != NULL, comm.nodes > 1);
-  check_relay(&shard.in.halo);
-  check_relay(&shard.out.halo);
   for (size_t i = 0; i < sizeof width / sizeof *width; i++) {
     exchange_over_arena(&shard.in.halo, &shard, width[i]);
     if (directed) exchange_over_arena(&shard.out.halo, &shard, width[i]);
@@ -206,23 +170,6 @@ static void exchange_graph(int directed, enum precision precision) {
   partition_free(&partition);
   kernels_close(&kernels);
   random_end(&comm, &g, &dataset);
-}
-
-/* As if so many ranks stood on each host. */
-static void stand_on_hosts(int each) {
-  comm.nodes = (comm.size + each - 1) / each;
-  for (int r = 0; r < comm.size; r++) comm.mpi->peers[r].node = r / each * each;
-}
-
-TEST(rows_between_hosts_travel_once_and_are_handed_on) {
-  struct comm before = comm;
-  for (int each = 2; each < comm.size; each = 2 * each - 1) {
-    stand_on_hosts(each);
-    exchange_graph(0, PRECISION_FP32);
-    exchange_graph(1, PRECISION_FP32);
-  }
-  comm.nodes = before.nodes;
-  stand_on_hosts(comm.size);
 }
 
 TEST(halo_rows_land_in_the_tail) {
