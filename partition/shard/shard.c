@@ -51,10 +51,9 @@ static void add_peers(const struct halo *halo, uint8_t *peer) {
   for (int p = 0; p < halo->peers; p++) peer[halo->peer[p]] = 1;
 }
 
-/* What a level needs comes from ranks that all rows need, too. */
+/* Those of the transpose are the same, and those of a level are among them. */
 void shard_peers(const struct shard *shard, uint8_t *peer) {
   add_peers(&shard->in.halo, peer);
-  add_peers(&shard->out.halo, peer);
   add_peers(&shard->hyper.all.halo, peer);
 }
 
