@@ -38,7 +38,7 @@ static double nothing(const void *context, int64_t i, int64_t j) {
 static int lay_out(struct exchange *e, enum dtype dtype, int64_t width) {
   struct halo *halo = e->plan->halo;
   TRY(halo_prepare(halo, &e->arena));
-  e->packed = tensor_packed(arena_tensor(&e->arena, dtype, halo_send_rows(halo), width), width);
+  e->packed = tensor_packed(arena_tensor(&e->arena, dtype, halo->send_rows, width), width);
   e->landing = arena_tensor(&e->arena, dtype, halo->rows, width);
   return OK;
 }
@@ -135,7 +135,7 @@ static int measure(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(comm_max_double(e->comm, &bytes));
   struct bench_row row = bench_row_of(
       bench, "exchange", e->comm->nodes == 1 ? NVLINK_GBYTES : 0, "%lld rows out, width %lld, %.1f MiB",
-      (long long)halo_send_rows(e->plan->halo), (long long)width, bytes / (1 << 20));
+      (long long)e->plan->halo->send_rows, (long long)width, bytes / (1 << 20));
   row.bytes = bytes;
   TRY(bench_time(bench, run_exchange, e, &row));
   TRY(check(bench, e, &row));

@@ -117,7 +117,7 @@ static int hyper_sums_plan(struct propagation *p, struct run *run, struct arena 
   struct hyper_sums *s = &p->hyper;
   const struct hyper *h = s->hyper;
   enum dtype dtype = run->kernels->dtype;
-  int64_t sends = halo_send_rows(&h->all.halo), halo = h->all.halo.rows;
+  int64_t sends = h->all.halo.send_rows, halo = h->all.halo.rows;
   plan_scales(p, run, arena);
   scale_levels(p);
   s->outer = arena_tensor(arena, dtype, h->outer + hyper_arrivals(h->travel, &h->all), width);

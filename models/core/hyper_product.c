@@ -31,9 +31,9 @@ static void plan_travel(struct product *t, const struct hyper_sums *s) {
   struct hyper_part *there = t->d->way.there->part, *back = t->d->way.back->part;
   t->sends = vertices ? &there->halo : &back->halo;
   t->returns = vertices ? &back->halo : &there->halo;
-  t->away = first_rows(s->away, vertices ? t->sends->rows : halo_send_rows(t->returns), t->y.cols);
+  t->away = first_rows(s->away, vertices ? t->sends->rows : t->returns->send_rows, t->y.cols);
   t->back = first_rows(s->back, t->returns->rows, t->y.cols);
-  t->packed = first_rows(s->packed, halo_send_rows(t->sends), t->y.cols);
+  t->packed = first_rows(s->packed, t->sends->send_rows, t->y.cols);
 }
 
 static struct product product_of(struct propagation *p, struct run *run, const struct direction *d,

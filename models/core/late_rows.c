@@ -81,10 +81,9 @@ static double hiding_seconds(const struct run *run, const struct halo *halo, int
   const int64_t row = row_bytes(run, width);
   if (network.stored.byte > 0) network.within = network.stored; /* by messages the same rows are late */
   for (int p = 0; p < halo->peers; p++) {
-    halo->send[p] = (struct message){halo->peer[p], NULL,
-                                     row * (halo->send_start[p + 1] - halo->send_start[p])};
-    halo->recv[p] = (struct message){halo->peer[p], NULL,
-                                     row * (halo->recv_start[p + 1] - halo->recv_start[p])};
+    const struct halo_peer *peer = &halo->peer[p];
+    halo->send[p] = (struct message){peer->rank, NULL, row * peer->sent.count};
+    halo->recv[p] = (struct message){peer->rank, NULL, row * peer->came.count};
   }
   return (1 - network.beside) * network_exchange_seconds(&network, run->comm->rank, halo->send, halo->peers,
                                                          halo->recv, halo->peers);

@@ -5,40 +5,50 @@
 #include "runtime/base/edge_hash.h"
 
 void halo_free(struct halo *halo) {
-  free_all(halo->id, halo->peer, halo->send_start, halo->recv_start, halo->send_row, halo->send, halo->recv,
-           halo->near);
+  free_all(halo->id, halo->peer, halo->send_row, halo->send, halo->recv, halo->near);
   *halo = (struct halo){0};
 }
 
-int64_t halo_send_rows(const struct halo *halo) {
-  return halo->peers ? halo->send_start[halo->peers] : 0;
-}
-
 int64_t halo_bytes(const struct halo *halo) {
-  int64_t a_peer = (int64_t)(sizeof *halo->peer + 2 * sizeof(int64_t) + 2 * sizeof(struct message));
-  return halo->rows * (int64_t)sizeof *halo->id + halo_send_rows(halo) * (int64_t)sizeof *halo->send_row +
+  int64_t a_peer = (int64_t)(sizeof *halo->peer + 2 * sizeof(struct message));
+  return halo->rows * (int64_t)sizeof *halo->id + halo->send_rows * (int64_t)sizeof *halo->send_row +
          halo->peers * a_peer;
 }
 
-int halo_messages(const struct halo *halo, const int64_t *start, void *data, int64_t row_bytes,
+int halo_list_peers(struct halo *halo, int ranks, const int64_t *sent, const int64_t *came) {
+  int64_t peers = 0, landed = 0;
+  for (int r = 0; r < ranks; r++) peers += sent[r] > 0 || came[r] > 0;
+  TRY(memory_arrays("halo plan", ROOM(&halo->peer, peers), ROOM(&halo->send, peers),
+                    ROOM(&halo->recv, peers)));
+  for (int r = 0; r < ranks; r++) {
+    if (sent[r] == 0 && came[r] == 0) continue;
+    halo->peer[halo->peers++] = (struct halo_peer){r, {halo->send_rows, sent[r]}, {landed, came[r]}};
+    halo->send_rows += sent[r];
+    landed += came[r];
+  }
+  return OK;
+}
+
+int halo_messages(const struct halo *halo, enum halo_side side, void *data, int64_t row_bytes,
                   const uint8_t *without, struct message *messages) {
   int count = 0;
   for (int p = 0; p < halo->peers; p++) {
-    int64_t rows = start[p + 1] - start[p];
-    if (rows && !(without && without[p]))
-      messages[count++] = (struct message){halo->peer[p], (char *)data + start[p] * row_bytes,
-                                           rows * row_bytes};
+    const struct halo_peer *peer = &halo->peer[p];
+    const struct halo_rows rows = side == HALO_SENT ? peer->sent : peer->came;
+    if (rows.count && !(without && without[p]))
+      messages[count++] = (struct message){peer->rank, (char *)data + rows.first * row_bytes,
+                                           rows.count * row_bytes};
   }
   return count;
 }
 
 int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row_bytes, void *tail) {
   FREED char *packed = NULL;
-  TRY(comm_agree(comm, memory_alloc(&packed, halo_send_rows(halo) * row_bytes, "packed rows")));
-  for (int64_t i = 0; i < halo_send_rows(halo); i++)
+  TRY(comm_agree(comm, memory_alloc(&packed, halo->send_rows * row_bytes, "packed rows")));
+  for (int64_t i = 0; i < halo->send_rows; i++)
     memcpy(packed + i * row_bytes, (const char *)own + halo->send_row[i] * row_bytes, (size_t)row_bytes);
-  int sends = halo_messages(halo, halo->send_start, packed, row_bytes, NULL, halo->send);
-  int recvs = halo_messages(halo, halo->recv_start, tail, row_bytes, NULL, halo->recv);
+  int sends = halo_messages(halo, HALO_SENT, packed, row_bytes, NULL, halo->send);
+  int recvs = halo_messages(halo, HALO_CAME, tail, row_bytes, NULL, halo->recv);
   return comm_swap(comm, halo->send, sends, halo->recv, recvs);
 }
 
@@ -49,18 +59,20 @@ struct request {
   int64_t *rows;         /* [size] halo rows that each rank owns */
   int64_t *bytes;        /* [size] the same in bytes of positions */
   int64_t *wanted_bytes; /* [size] bytes of positions that each rank wants from here */
+  int64_t *wanted_rows;  /* [size] how many these are */
   int32_t *wanted;       /* those positions, by rank */
   uint64_t *hash;        /* [2 size] of the ids towards each rank; of what they say */
 };
 
 static void request_free(struct request *request) {
-  free_all(request->position, request->rows, request->bytes, request->wanted_bytes, request->wanted,
-           request->hash);
+  free_all(request->position, request->rows, request->bytes, request->wanted_bytes, request->wanted_rows,
+           request->wanted, request->hash);
 }
 
 static int request_init(struct comm *comm, const struct halo *halo, struct request *request) {
   return memory_arrays("halo plan", ROOM(&request->position, halo->rows), ROOM(&request->rows, comm->size),
                        ROOM(&request->bytes, comm->size), ROOM(&request->wanted_bytes, comm->size),
+                       ROOM(&request->wanted_rows, comm->size),
                        ROOM(&request->hash, (comm->size + 1) * comm->size));
 }
 
@@ -95,36 +107,21 @@ static void count_rows(const struct comm *comm, const struct directory *director
 }
 
 /* Rows to send, in the order in which they are wanted. */
-static int find_rows(struct comm *comm, const struct directory *directory, const struct request *request,
+static int find_rows(struct comm *comm, const struct directory *directory, struct request *request,
                      struct halo *halo) {
-  int64_t rows = 0, i = 0;
-  for (int r = 0; r < comm->size; r++) rows += request->wanted_bytes[r] / (int64_t)sizeof(int32_t);
-  TRY(memory_arrays("halo rows to send", ROOM(&halo->send_row, rows)));
+  int64_t i = 0;
+  for (int r = 0; r < comm->size; r++)
+    request->wanted_rows[r] = request->wanted_bytes[r] / (int64_t)sizeof(int32_t);
+  TRY(halo_list_peers(halo, comm->size, request->wanted_rows, request->rows));
+  TRY(memory_arrays("halo rows to send", ROOM(&halo->send_row, halo->send_rows)));
   for (int r = 0; r < comm->size; r++) {
-    for (int64_t n = request->wanted_bytes[r] / (int64_t)sizeof(int32_t); n > 0; n--, i++) {
+    for (int64_t n = request->wanted_rows[r]; n > 0; n--, i++) {
       const int32_t position = request->wanted[i];
       if (!directory_has(directory, position))
         FAIL(FAILED, "rank %d asks rank %d for the node at position %d, which belongs to rank %d", r,
              comm->rank, position, directory_owner(directory, position));
       halo->send_row[i] = (int32_t)(position - directory->row_first);
     }
-  }
-  return OK;
-}
-
-static int list_peers(struct comm *comm, const struct request *request, struct halo *halo) {
-  int64_t bytes = (comm->size + 1) * (int64_t)sizeof(int64_t);
-  TRY(memory_arrays("halo plan", ROOM(&halo->peer, comm->size)));
-  TRY(memory_alloc(&halo->send_start, bytes, "halo plan"));
-  TRY(memory_alloc(&halo->recv_start, bytes, "halo plan"));
-  TRY(memory_arrays("halo plan", ROOM(&halo->send, comm->size), ROOM(&halo->recv, comm->size)));
-  for (int r = 0; r < comm->size; r++) {
-    int64_t out = request->wanted_bytes[r] / (int64_t)sizeof(int32_t), in = request->rows[r];
-    if (!out && !in) continue;
-    int p = halo->peers++;
-    halo->peer[p] = r;
-    halo->send_start[p + 1] = halo->send_start[p] + out;
-    halo->recv_start[p + 1] = halo->recv_start[p] + in;
   }
   return OK;
 }
@@ -136,20 +133,21 @@ static uint64_t sequence_hash(uint64_t sum, int64_t i, int64_t id) {
 /* hash[r]: of the ids behind the rows that are packed for rank r, in their order. */
 static void hash_sends(const struct halo *halo, const int64_t *global_id, uint64_t *hash) {
   for (int p = 0; p < halo->peers; p++) {
-    int64_t first = halo->send_start[p];
-    for (int64_t i = first; i < halo->send_start[p + 1]; i++)
-      hash[halo->peer[p]] = sequence_hash(hash[halo->peer[p]], i - first, global_id[halo->send_row[i]]);
+    const struct halo_peer *peer = &halo->peer[p];
+    for (int64_t i = 0; i < peer->sent.count; i++)
+      hash[peer->rank] = sequence_hash(hash[peer->rank], i, global_id[halo->send_row[peer->sent.first + i]]);
   }
 }
 
 static int compare(struct comm *comm, const struct halo *halo, const uint64_t *said) {
   for (int p = 0; p < halo->peers; p++) {
-    int64_t first = halo->recv_start[p], last = halo->recv_start[p + 1];
+    const struct halo_peer *peer = &halo->peer[p];
     uint64_t sum = 0;
-    for (int64_t i = first; i < last; i++) sum = sequence_hash(sum, i - first, halo->id[i]);
-    if (sum != said[(int64_t)halo->peer[p] * comm->size + comm->rank])
-      FAIL(FAILED, "ranks %d and %d disagree on the %lld halo rows that rank %d sends to rank %d",
-           halo->peer[p], comm->rank, (long long)(last - first), halo->peer[p], comm->rank);
+    for (int64_t i = 0; i < peer->came.count; i++)
+      sum = sequence_hash(sum, i, halo->id[peer->came.first + i]);
+    if (sum != said[(int64_t)peer->rank * comm->size + comm->rank])
+      FAIL(FAILED, "ranks %d and %d disagree on the %lld halo rows that rank %d sends to rank %d", peer->rank,
+           comm->rank, (long long)peer->came.count, peer->rank, comm->rank);
   }
   return OK;
 }
@@ -162,9 +160,7 @@ int halo_init(struct comm *comm, const struct directory *directory, struct halo 
   if (comm->lone) return OK; /* halo_lone.h */
   count_rows(comm, directory, halo, &request);
   TRY(comm_all_to_all(comm, request.position, request.bytes, (void **)&request.wanted, request.wanted_bytes));
-  int code = find_rows(comm, directory, &request, halo);
-  if (code == OK) code = list_peers(comm, &request, halo);
-  TRY(comm_agree(comm, code));
+  TRY(comm_agree(comm, find_rows(comm, directory, &request, halo)));
   hash_sends(halo, directory->id, request.hash);
   uint64_t *said = request.hash + comm->size;
   TRY(comm_gather_all(comm, request.hash, comm->size * (int64_t)sizeof *said, said));

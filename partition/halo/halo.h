@@ -7,14 +7,25 @@
 
 #include "partition/graph/directory.h"
 
+/* Rows that follow each other. */
+struct halo_rows {
+  int64_t first, count;
+};
+
+/* A rank that rows go to, and others come from. */
+struct halo_peer {
+  int rank;
+  struct halo_rows sent; /* of send_row */
+  struct halo_rows came; /* where they land */
+};
+
 struct halo {
-  int64_t rows;        /* halo rows of this rank */
-  int64_t *id;         /* [rows] their global ids */
-  int peers;           /* ranks that we send to or receive from */
-  int *peer;           /* [peers] ascending */
-  int64_t *send_start; /* [peers + 1] into send_row */
-  int64_t *recv_start; /* [peers + 1] halo rows from each peer */
-  int32_t *send_row;   /* own rows to pack, host */
+  int64_t rows; /* halo rows of this rank */
+  int64_t *id;  /* [rows] their global ids */
+  int peers;
+  struct halo_peer *peer; /* [peers] by rank, ascending */
+  int64_t send_rows;
+  int32_t *send_row; /* [send_rows] own rows to pack, by peer, host */
   int32_t *send_row_device;
   struct halo_near *near;      /* peers that are stored to; NULL: all are sent messages (halo_near.h) */
   void *near_device;           /* what it keeps on the device */
@@ -33,12 +44,15 @@ void halo_free(struct halo *halo);
 /* Bytes that the plan takes on the host. */
 int64_t halo_bytes(const struct halo *halo);
 
-/* Rows to pack in all: the size of the packing buffer. */
-int64_t halo_send_rows(const struct halo *halo);
+/* Lists the peers: ranks of [ranks] to which sent[r] rows go, or from which came[r] do, which lie in their
+ * order. A step of a plan. Errors: FAILED when memory is short. */
+int halo_list_peers(struct halo *halo, int ranks, const int64_t *sent, const int64_t *came);
 
-/* One message a peer with rows to say, of rows of `data` by start (send_start or recv_start); returns how
- * many. without[peer]: leave it out; NULL: all. */
-int halo_messages(const struct halo *halo, const int64_t *start, void *data, int64_t row_bytes,
+enum halo_side { HALO_SENT, HALO_CAME };
+
+/* One message a peer with rows to say, of those rows of `data`; returns how many. without[peer]: leave it
+ * out; NULL: all. */
+int halo_messages(const struct halo *halo, enum halo_side side, void *data, int64_t row_bytes,
                   const uint8_t *without, struct message *messages);
 
 /* Collective. One exchange of host rows, for set-up: tail[i] = the row of row_bytes of halo node i. */

@@ -7,7 +7,7 @@
 #include "runtime/profile/profile.h"
 
 int halo_prepare(struct halo *halo, struct arena *arena) {
-  int64_t bytes = halo_send_rows(halo) * (int64_t)sizeof *halo->send_row;
+  int64_t bytes = halo->send_rows * (int64_t)sizeof *halo->send_row;
   halo->send_row_device = arena_take(arena, bytes);
   halo->near_device = arena_take(arena, halo_near_bytes(halo));
   if (!arena->base || !bytes) return OK;
@@ -41,23 +41,26 @@ static int exchange_alone(struct halo *halo, struct comm *comm, int sends, int r
   return code;
 }
 
-/* The messages of one direction of the plan, `cols` columns of them. */
-static int exchange(struct halo *halo, struct comm *comm, struct tensor from, const int64_t *from_start,
-                    struct tensor to, const int64_t *to_start, int64_t cols) {
+/* The messages that those rows of `from` go by, `cols` columns of them. */
+static int exchange(struct halo *halo, struct comm *comm, struct tensor from, enum halo_side side,
+                    struct tensor to, int64_t cols) {
   int64_t row_bytes = cols * dtype_bytes(from.dtype);
   const uint8_t *without = halo->near && !comm->lone ? halo->near->is_near : NULL;
-  int sends = halo_messages(halo, from_start, from.data, row_bytes, without, halo->send);
-  int recvs = halo_messages(halo, to_start, to.data, row_bytes, without, halo->recv);
+  int sends = halo_messages(halo, side, from.data, row_bytes, without, halo->send);
+  int recvs = halo_messages(halo, side == HALO_SENT ? HALO_CAME : HALO_SENT, to.data, row_bytes, without,
+                            halo->recv);
   if (halo->near && sends == 0 && recvs == 0) return OK;
   if (comm->lone) return exchange_alone(halo, comm, sends, recvs);
   return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
 }
 
-/* Rows for peers [first, last). */
-static int pack_for(const struct halo *halo, struct kernels *k, struct gather pack, int first, int last) {
-  const int64_t row = halo->send_start[first];
+/* Rows for peers [first, end). */
+static int pack_for(const struct halo *halo, struct kernels *k, struct gather pack, int first, int end) {
+  const int64_t row = halo->peer[first].sent.first;
+  int64_t rows = 0;
+  for (int p = first; p < end; p++) rows += halo->peer[p].sent.count;
   pack.rows += row;
-  pack.y = tensor_rows(pack.y, row, halo->send_start[last] - row);
+  pack.y = tensor_rows(pack.y, row, rows);
   return pack.y.rows > 0 ? PROFILE("pack", op_gather(k, &pack)) : OK;
 }
 
@@ -87,13 +90,13 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
   TRY(begin(k));
   if (first_half > 0) {
     TRY(halo_put(halo, comm, k, &what));
-    TRY(exchange(halo, comm, packed, halo->send_start, tail, halo->recv_start, first_half));
+    TRY(exchange(halo, comm, packed, HALO_SENT, tail, first_half));
     TRY(device_record(k->device, EVENT_FIRST_HALF, STREAM_EXCHANGE));
   }
   what.first = first_half;
   what.end = packed.stride;
   TRY(halo_put(halo, comm, k, &what));
-  return exchange(halo, comm, packed, halo->send_start, tail, halo->recv_start, packed.stride - first_half);
+  return exchange(halo, comm, packed, HALO_SENT, tail, packed.stride - first_half);
 }
 
 int halo_finish_first_half(const struct halo *halo, struct kernels *k) {
@@ -106,7 +109,7 @@ int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, s
   if (!halo->peers) return OK;
   TRY(begin(k));
   TRY(halo_put(halo, comm, k, &what));
-  return exchange(halo, comm, from, halo->recv_start, to, halo->send_start, from.stride);
+  return exchange(halo, comm, from, HALO_CAME, to, from.stride);
 }
 
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {

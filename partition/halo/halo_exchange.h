@@ -19,7 +19,7 @@ int messages_start(struct comm *comm, struct kernels *k, const struct message *s
 int messages_finish(struct comm *comm, struct kernels *k);
 
 /* Packs own rows of x [own, width], each times its `scale` (real [own]; NULL: 1), into packed
- * [halo_send_rows, width] and starts the messages into tail [halo.rows, width], whose stride is packed's, or
+ * [halo.send_rows, width] and starts the messages into tail [halo.rows, width], whose stride is packed's, or
  * any that all ranks have where there are no messages (halo_landed); near peers' rows are stored there as
  * they are. first_half: these columns come first, and are there after halo_finish_first_half: where
  * halo.all_near, and all ranks ask for it; 0: all at once. */
@@ -32,7 +32,7 @@ int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k);
 int64_t halo_first_half(struct tensor x);
 
 /* The same plan backwards: rows of `from` [halo.rows, width] go to their owners and arrive in `to`
- * [halo_send_rows, width], row i for own row send_row[i]. Both have one stride; halo_finish ends it. */
+ * [halo.send_rows, width], row i for own row send_row[i]. Both have one stride; halo_finish ends it. */
 int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
                       struct tensor to);
 

@@ -69,12 +69,12 @@ static int tell_sites(struct halo *halo, struct comm *comm, const struct comm_re
   const int64_t bytes = sizeof(struct site);
   for (int p = 0; p < halo->peers; p++) {
     meeting->mine[p] = (struct site){.out = place_of(reach, out.data),
-                                     .out_first = out.before + halo->recv_start[p],
+                                     .out_first = out.before + halo->peer[p].came.first,
                                      .back = place_of(reach, back.data),
-                                     .back_first = back.before + halo->send_start[p],
+                                     .back_first = back.before + halo->peer[p].sent.first,
                                      .signal = place_of(reach, counters_of(halo, p))};
-    halo->send[p] = (struct message){halo->peer[p], &meeting->mine[p], bytes};
-    halo->recv[p] = (struct message){halo->peer[p], &meeting->theirs[p], bytes};
+    halo->send[p] = (struct message){halo->peer[p].rank, &meeting->mine[p], bytes};
+    halo->recv[p] = (struct message){halo->peer[p].rank, &meeting->theirs[p], bytes};
   }
   return comm_swap(comm, halo->send, halo->peers, halo->recv, halo->peers);
 }
@@ -87,13 +87,13 @@ static void add_peer(const struct halo *halo, int p, char *at, const struct meet
   near->is_near[p] = 1;
   peer.to = at + site->out;
   peer.first = site->out_first;
-  peer.begin = halo->send_start[p];
-  peer.end = halo->send_start[p + 1];
+  peer.begin = halo->peer[p].sent.first;
+  peer.end = peer.begin + halo->peer[p].sent.count;
   meeting->out[near->peers] = peer;
   peer.to = at + site->back;
   peer.first = site->back_first;
-  peer.begin = halo->recv_start[p];
-  peer.end = halo->recv_start[p + 1];
+  peer.begin = halo->peer[p].came.first;
+  peer.end = peer.begin + halo->peer[p].came.count;
   meeting->back[near->peers++] = peer;
 }
 
@@ -115,7 +115,8 @@ int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const str
   TRY(comm_agree(comm, prepare(halo, comm, k, reach, &meeting)));
   if (!comm->lone) TRY(tell_sites(halo, comm, reach, out, back, &meeting));
   for (int p = 0; p < halo->peers; p++) {
-    if (reach->at[halo->peer[p]]) add_peer(halo, p, reach->at[halo->peer[p]], &meeting);
+    char *at = reach->at[halo->peer[p].rank];
+    if (at) add_peer(halo, p, at, &meeting);
   }
   TRY(comm_agree(comm, upload(halo, k, &meeting)));
   int64_t far = halo->peers - halo->near->peers;
@@ -124,16 +125,19 @@ int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const str
   return OK;
 }
 
-static int64_t rows_of(const struct halo *halo, const int64_t *start) {
+static int64_t rows_of(const struct halo *halo, int back) {
   int64_t rows = 0;
-  for (int p = 0; p < halo->peers; p++) rows += halo_is_near(halo, p) ? start[p + 1] - start[p] : 0;
+  for (int p = 0; p < halo->peers; p++) {
+    const struct halo_peer *peer = &halo->peer[p];
+    if (halo_is_near(halo, p)) rows += back ? peer->came.count : peer->sent.count;
+  }
   return rows;
 }
 
 int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what) {
   const struct halo_near *near = halo->near;
   if (!near || near->peers == 0 || near->lone) return OK;
-  const int64_t rows = rows_of(halo, what->back ? halo->recv_start : halo->send_start);
+  const int64_t rows = rows_of(halo, what->back);
   const int64_t bytes = rows * (what->end - what->first) * dtype_bytes(what->x.dtype);
   const int64_t cols = smaller(what->end, what->x.cols) - what->first;
   const struct put op = {.x = tensor_columns(what->x, what->first, cols),

@@ -23,30 +23,15 @@ static void walk(const struct directory *directory, const struct halo_reach *rea
   }
 }
 
-static int list_peers(const struct comm *comm, const int64_t *sent, const int64_t *received,
-                      struct halo *halo) {
-  TRY(memory_arrays("halo plan", ROOM(&halo->peer, comm->size), ROOM(&halo->send_start, comm->size + 1)));
-  TRY(memory_arrays("halo plan", ROOM(&halo->recv_start, comm->size + 1), ROOM(&halo->send, comm->size),
-                    ROOM(&halo->recv, comm->size)));
-  for (int r = 0; r < comm->size; r++) {
-    if (!sent[r] && !received[r]) continue;
-    const int p = halo->peers++;
-    halo->peer[p] = r;
-    halo->send_start[p + 1] = halo->send_start[p] + sent[r];
-    halo->recv_start[p + 1] = halo->recv_start[p] + received[r];
-  }
-  return OK;
-}
-
 int halo_foresee(struct comm *comm, const struct directory *directory, const struct halo_reach *reach,
                  struct halo *halo) {
   FREED int64_t *sent = NULL, *received = NULL;
   TRY(memory_arrays("halo plan", ROOM(&sent, comm->size), ROOM(&received, comm->size)));
   for (int64_t i = 0; i < halo->rows; i++) received[peer_of(directory, halo->id[i])]++;
   walk(directory, reach, sent, NULL);
-  TRY(list_peers(comm, sent, received, halo));
-  TRY(memory_arrays("halo rows to send", ROOM(&halo->send_row, halo_send_rows(halo))));
-  for (int p = 0; p < halo->peers; p++) sent[halo->peer[p]] = halo->send_start[p];
+  TRY(halo_list_peers(halo, comm->size, sent, received));
+  TRY(memory_arrays("halo rows to send", ROOM(&halo->send_row, halo->send_rows)));
+  for (int p = 0; p < halo->peers; p++) sent[halo->peer[p].rank] = halo->peer[p].sent.first;
   walk(directory, reach, sent, halo->send_row);
   return OK;
 }

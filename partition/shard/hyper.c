@@ -97,7 +97,7 @@ static int cost_travel(struct comm *comm, struct building *b) {
   struct halo *taken = &h->all.halo;
   *taken = *halo;
   *halo = (struct halo){0};
-  for (int64_t i = 0; i < halo_send_rows(taken) && h->travel == TRAVEL_HYPEREDGES; i++)
+  for (int64_t i = 0; i < taken->send_rows && h->travel == TRAVEL_HYPEREDGES; i++)
     taken->send_row[i] = (int32_t)(b->place[taken->send_row[i] - h->own] - h->inner);
   return OK;
 }

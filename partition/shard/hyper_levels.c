@@ -82,7 +82,7 @@ static int add_part(const struct cutting *c, int vertex, int edge, struct hyper_
   struct halo *halo = &part->halo;
   TRY(comm_agree(c->comm, cut_part(c, vertex, edge, part)));
   TRY(halo_init(c->comm, c->star, halo));
-  for (int64_t i = 0; i < halo_send_rows(halo) && h->travel == TRAVEL_HYPEREDGES; i++)
+  for (int64_t i = 0; i < halo->send_rows && h->travel == TRAVEL_HYPEREDGES; i++)
     halo->send_row[i] = c->outer[halo->send_row[i] - h->own];
   return comm_agree(c->comm, hyper_part_complete(h->travel, h->outer, part));
 }

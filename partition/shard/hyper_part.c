@@ -3,7 +3,7 @@
 #include "runtime/base/base.h"
 
 int64_t hyper_arrivals(enum travel travel, const struct hyper_part *part) {
-  return travel == TRAVEL_VERTICES ? halo_send_rows(&part->halo) : part->halo.rows;
+  return travel == TRAVEL_VERTICES ? part->halo.send_rows : part->halo.rows;
 }
 
 /* Row r lists the i of target[i] = r. */
@@ -38,7 +38,7 @@ static int join(const struct csr *own, const struct csr *away, int64_t outer, st
 
 /* What arrives for own vertices: rows for those that were sent, or foreign hyperedges. */
 static int find_away(enum travel travel, struct hyper_part *part, struct csr *away) {
-  const int64_t sent = halo_send_rows(&part->halo);
+  const int64_t sent = part->halo.send_rows;
   if (travel == TRAVEL_VERTICES) {
     TRY(csr_transpose(&part->partial, &part->outer_away, NULL));
     return list_by_target(part->halo.send_row, sent, part->vertices, away);

@@ -48,7 +48,7 @@ void shard_free(struct shard *shard) {
 }
 
 static void add_peers(const struct halo *halo, uint8_t *peer) {
-  for (int p = 0; p < halo->peers; p++) peer[halo->peer[p]] = 1;
+  for (int p = 0; p < halo->peers; p++) peer[halo->peer[p].rank] = 1;
 }
 
 /* Those of the transpose are the same, and those of a level are among them. */

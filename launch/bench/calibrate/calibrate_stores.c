@@ -22,7 +22,7 @@ static int run_stores(struct kernels *k, const void *op) {
 
 static int lay_out(struct stores *s, enum dtype dtype, int64_t own) {
   TRY(halo_prepare(s->halo, &s->arena));
-  s->packed = tensor_packed(arena_tensor(&s->arena, dtype, halo_send_rows(s->halo), WIDTH), WIDTH);
+  s->packed = tensor_packed(arena_tensor(&s->arena, dtype, s->halo->send_rows, WIDTH), WIDTH);
   s->landing = tensor_packed(arena_tensor(&s->arena, dtype, s->halo->rows, WIDTH), WIDTH);
   s->x = tensor_packed(arena_tensor(&s->arena, dtype, own, WIDTH), WIDTH);
   return OK;

@@ -57,9 +57,9 @@ struct place {
 static void lay_out(struct halo *halo, const struct shard *shard, int64_t width, struct arena *arena,
                     struct place *place) {
   place->x = arena_tensor(arena, kernels.dtype, shard->own, width);
-  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo_send_rows(halo), width), width);
+  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo->send_rows, width), width);
   place->landing = arena_tensor(arena, kernels.dtype, halo->rows, width);
-  place->back = arena_tensor(arena, kernels.dtype, halo_send_rows(halo) + 3, width);
+  place->back = arena_tensor(arena, kernels.dtype, halo->send_rows + 3, width);
   place->scale = arena_take(arena, shard->own * dtype_bytes(kernels.real));
   assert_ok(halo_prepare(halo, arena));
 }
@@ -83,9 +83,9 @@ static void exchange(struct halo *halo, const struct shard *shard, const struct 
   const struct tensor tail = halo_landed(halo, place->landing, place->landing.cols);
   struct tensor back = place->back;
   back.stride = tail.stride;
-  back = tensor_rows(back, 3, halo_send_rows(halo));
-  int64_t *sent = calloc((size_t)halo_send_rows(halo) + 1, sizeof *sent);
-  for (int64_t i = 0; i < halo_send_rows(halo); i++) sent[i] = shard->global_id[halo->send_row[i]];
+  back = tensor_rows(back, 3, halo->send_rows);
+  int64_t *sent = calloc((size_t)halo->send_rows + 1, sizeof *sent);
+  for (int64_t i = 0; i < halo->send_rows; i++) sent[i] = shard->global_id[halo->send_row[i]];
   for (int times = 1; times <= 3; times++) {
     const int scaled = times > 1;
     set_rows(place->x, shard->own, shard->global_id);
@@ -204,7 +204,7 @@ TEST(plans_list_every_peer) {
   int64_t own = comm.rank;
   assert_ok(plan_all(own, &halo));
   assert_int_equal(halo.peers, comm.size - 1);
-  assert_int_equal(halo_send_rows(&halo), comm.size - 1);
+  assert_int_equal(halo.send_rows, comm.size - 1);
   int64_t *tail = calloc((size_t)comm.size, sizeof *tail);
   assert_ok(halo_swap(&halo, &comm, &own, sizeof own, tail));
   for (int64_t i = 0; i < halo.rows; i++) assert_int_equal(tail[i], halo.id[i]);

@@ -249,7 +249,7 @@ TEST(rows_come_and_go_back) {
   for (int wide = 0; wide < 2; wide++) {
     open_hyper(wide, PARTITION_RANDOM, ORDER_AUTO);
     struct halo *halo = &hyper.all.halo;
-    int64_t sends = halo_send_rows(halo);
+    int64_t sends = halo->send_rows;
     double *away = NULL, *back = NULL;
     assert_ok(device_open(&device, "cpu", 0, 1, 1));
     assert_ok(kernels_open(&k, &device, PRECISION_FP64));

@@ -116,7 +116,7 @@ static void compare_halo(const struct scene *s, struct adjacency *adj) {
   int64_t *value = calloc((size_t)own + 1, sizeof *value);
   for (int64_t i = 0; i < own; i++) value[i] = 1000 + nodes_of_rows(s)[i];
   for (int i = 0; i < adj->halo.peers; i++)
-    assert_int_equal(adj->halo.peer[i] % columns, comm.rank % columns);
+    assert_int_equal(adj->halo.peer[i].rank % columns, comm.rank % columns);
   assert_ok(halo_swap(&adj->halo, &comm, value, sizeof *value, tail));
   for (int64_t i = 0; i < adj->halo.rows; i++) {
     int64_t v = adj->halo.id[i];
