@@ -56,11 +56,11 @@ struct signs {
 
 /* One peer of a put: a rank whose device this one stores into. */
 struct put_peer {
-  char *to;           /* in the peer's memory */
-  int64_t first;      /* row of `to` where the first of ours goes */
-  int64_t begin, end; /* these of `rows` */
-  uint32_t *signal_to,
-      *signal_from; /* [PUT_BLOCKS] counters: this rank's in the peer's memory, the peer's here */
+  char *to;                          /* in the peer's memory */
+  int64_t first;                     /* row of `to` where the first of ours goes */
+  int64_t begin, end;                /* these of `rows` */
+  uint32_t *signal_to, *signal_from; /* [PUT_BLOCKS] counters: this rank's in the peer's memory, the peer's
+                                        here; signal_to NULL: another peer stands for the same rank */
 };
 
 enum { PUT_BLOCKS = 32 }; /* at most */

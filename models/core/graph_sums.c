@@ -98,8 +98,8 @@ int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena,
     p->backward.halo_id = p->forward.halo_id;
     p->backward.late_id = p->forward.late_id;
   }
-  p->exchange.packed = arena_tensor(arena, dtype, larger(in->send_rows, out->send_rows), width);
-  p->exchange.tail = arena_tensor(arena, dtype, larger(in->rows, out->rows), width);
+  p->exchange.packed = arena_tensor(arena, dtype, larger(halo_packed_rows(in), halo_packed_rows(out)), width);
+  p->exchange.tail = arena_tensor(arena, dtype, larger(halo_landing_rows(in), halo_landing_rows(out)), width);
   p->exchange.arena = arena;
   if (!p->attends.on && (p->forward.late_part || p->backward.late_part)) /* messages lie there as they are */
     p->exchange.beside = arena_tensor(arena, dtype, graph_scales_rows(p, run), width);
@@ -230,7 +230,8 @@ static int pass_parts(struct propagation *p, struct run *run, const struct direc
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
   int whole = d == &p->forward || d == &p->backward;
-  struct tensor packed = tensor_packed(tensor_rows(p->exchange.packed, 0, halo->send_rows), message.cols);
+  struct tensor packed = tensor_packed(tensor_rows(p->exchange.packed, 0, halo_packed_rows(halo)),
+                                       message.cols);
   struct tensor tail = halo_landed(halo, p->exchange.tail, message.cols);
   if (exchange) TRY(halo_start(halo, run->comm, k, message, scale, packed, tail, passing->first_half));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));

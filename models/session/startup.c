@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include "models/train/rank_consistency.h"
+#include "partition/shard/shard_relay.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"
@@ -69,18 +70,19 @@ int startup_finish(struct startup *startup) {
 
 /* Rows of a halo are stored where that can be; slices of columns always go as messages. */
 static int find_peers(struct startup *o, const struct config *config, const struct directory *directory,
-                      const struct shard *shard, uint8_t *peer, uint8_t *near) {
+                      struct shard *shard, uint8_t *peer, uint8_t *near) {
   struct comm *comm = o->comm;
   const int cols = directory->grid.cols, first = comm->rank / cols * cols;
   if (config->runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_find(comm, near));
-  shard_peers(shard, peer);
+  TRY(shard_add_relays(comm, directory, near, shard));
+  shard_peers(comm, shard, peer);
   for (int r = 0; r < comm->size; r++) peer[r] &= !near[r];
   for (int r = first; r < first + cols; r++) peer[r] = r != comm->rank;
   return OK;
 }
 
 int startup_connect_peers(struct startup *startup, const struct config *config,
-                          const struct directory *directory, const struct shard *shard) {
+                          const struct directory *directory, struct shard *shard) {
   struct comm *comm = startup->comm;
   FREED uint8_t *peer = NULL, *near = NULL;
   double begun = profile_clock();

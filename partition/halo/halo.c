@@ -4,15 +4,40 @@
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
 
+static void relay_free(struct halo_relay *relay) {
+  if (!relay) return;
+  halo_free(&relay->first);
+  halo_free(&relay->second);
+  free(relay);
+}
+
 void halo_free(struct halo *halo) {
+  relay_free(halo->relay);
   free_all(halo->id, halo->peer, halo->send_row, halo->send, halo->recv, halo->near);
   *halo = (struct halo){0};
 }
 
-int64_t halo_bytes(const struct halo *halo) {
+int64_t halo_packed_rows(const struct halo *halo) {
+  const struct halo_relay *relay = halo->relay;
+  if (!relay) return halo->send_rows;
+  return larger(relay->first.send_rows, relay->on_host ? relay->second.send_rows : 0);
+}
+
+int64_t halo_landing_rows(const struct halo *halo) {
+  return halo->relay ? halo->relay->first.rows : halo->rows;
+}
+
+static int64_t plan_bytes(const struct halo *halo) {
   int64_t a_peer = (int64_t)(sizeof *halo->peer + 2 * sizeof(struct message));
-  return halo->rows * (int64_t)sizeof *halo->id + halo->send_rows * (int64_t)sizeof *halo->send_row +
-         halo->peers * a_peer;
+  return halo->send_rows * (int64_t)sizeof *halo->send_row + halo->peers * a_peer;
+}
+
+int64_t halo_bytes(const struct halo *halo) {
+  const struct halo_relay *relay = halo->relay;
+  const int64_t relayed = relay ? (int64_t)sizeof *relay + plan_bytes(&relay->first) +
+                                      plan_bytes(&relay->second)
+                                : 0;
+  return halo->rows * (int64_t)sizeof *halo->id + plan_bytes(halo) + relayed;
 }
 
 int halo_list_peers(struct halo *halo, int ranks, const int64_t *sent, const int64_t *came) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "partition/graph/directory.h"
+#include "runtime/base/tensor.h"
 
 /* Rows that follow each other. */
 struct halo_rows {
@@ -27,10 +28,22 @@ struct halo {
   int64_t send_rows;
   int32_t *send_row; /* [send_rows] own rows to pack, by peer, host */
   int32_t *send_row_device;
+  struct halo_relay *relay;    /* how rows travel between hosts (halo_relay.h); NULL: from rank to rank */
   struct halo_near *near;      /* peers that are stored to; NULL: all are sent messages (halo_near.h) */
   void *near_device;           /* what it keeps on the device */
   int all_near;                /* on every rank all peers are stored to: nothing travels as a message */
   struct message *send, *recv; /* [peers] scratch of the exchange under way */
+};
+
+/* The two exchanges that rows between hosts take. */
+struct halo_relay {
+  struct halo first;  /* own rows, to ranks of this host and to the gateway of each other one; rows: all that
+                         land, those of the halo and behind them what is to be handed on */
+  struct halo second; /* these, to the ranks of this host that need them, this one among them. A peer for
+                         each rank and each source of rows; send_row lists rows that have landed */
+  int on_host;        /* messages of the host's memory: the second begins when the host knows that the first
+                         has ended, in halo_finish */
+  struct tensor packed, landed; /* of an exchange under way, until then */
 };
 
 /* Collective. The plan that brings rows halo.id, which the caller has set (halo.rows of them, in any order):
@@ -43,6 +56,10 @@ void halo_free(struct halo *halo);
 
 /* Bytes that the plan takes on the host. */
 int64_t halo_bytes(const struct halo *halo);
+
+/* Rows of the packing buffer; and rows of the memory where rows land, those of the halo first. */
+int64_t halo_packed_rows(const struct halo *halo);
+int64_t halo_landing_rows(const struct halo *halo);
 
 /* Lists the peers: ranks of [ranks] to which sent[r] rows go, or from which came[r] do, which lie in their
  * order. A step of a plan. Errors: FAILED when memory is short. */

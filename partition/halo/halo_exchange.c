@@ -1,18 +1,26 @@
 #include "partition/halo/halo_exchange.h"
 
+#include <assert.h>
+
 #include "kernels/ops/elementwise.h"
 #include "runtime/base/base.h"
 #include "runtime/comm/comm_lone.h"
 #include "runtime/device/device.h"
 #include "runtime/profile/profile.h"
 
-int halo_prepare(struct halo *halo, struct arena *arena) {
+static int prepare(struct halo *halo, struct arena *arena) {
   int64_t bytes = halo->send_rows * (int64_t)sizeof *halo->send_row;
   halo->send_row_device = arena_take(arena, bytes);
   halo->near_device = arena_take(arena, halo_near_bytes(halo));
   if (!arena->base || !bytes) return OK;
   TRY(device_upload(arena->device, STREAM_COMPUTE, halo->send_row_device, halo->send_row, bytes));
   return device_synchronize(arena->device, STREAM_COMPUTE);
+}
+
+int halo_prepare(struct halo *halo, struct arena *arena) {
+  if (!halo->relay) return prepare(halo, arena);
+  TRY(prepare(&halo->relay->first, arena));
+  return prepare(&halo->relay->second, arena);
 }
 
 /* The stream of the exchange goes on from here. */
@@ -79,8 +87,9 @@ int64_t halo_first_half(struct tensor x) {
   return tensor_packed(x, x.cols).stride >= 2 * line ? (x.cols / 2 + line - 1) / line * line : 0;
 }
 
-int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
-               struct tensor packed, struct tensor tail, int64_t first_half) {
+/* The exchange of one plan, rows of x to those of tail. */
+static int start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
+                 struct tensor packed, struct tensor tail, int64_t first_half) {
   if (!halo->peers) return OK;
   /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
   if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
@@ -99,6 +108,23 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
   return exchange(halo, comm, packed, HALO_SENT, tail, packed.stride - first_half);
 }
 
+static int hand_on(struct halo_relay *relay, struct comm *comm, struct kernels *k, struct tensor packed,
+                   struct tensor landed) {
+  return start(&relay->second, comm, k, landed, NULL, packed, landed, 0);
+}
+
+int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
+               struct tensor packed, struct tensor tail, int64_t first_half) {
+  struct halo_relay *relay = halo->relay;
+  if (!relay) return start(halo, comm, k, x, scale, packed, tail, first_half);
+  tail.rows = halo_landing_rows(halo);
+  TRY(start(&relay->first, comm, k, x, scale, packed, tail, 0));
+  if (!relay->on_host) return hand_on(relay, comm, k, packed, tail);
+  relay->packed = packed;
+  relay->landed = tail;
+  return OK;
+}
+
 int halo_finish_first_half(const struct halo *halo, struct kernels *k) {
   return halo->peers ? device_wait(k->device, STREAM_COMPUTE, EVENT_FIRST_HALF) : OK;
 }
@@ -106,6 +132,7 @@ int halo_finish_first_half(const struct halo *halo, struct kernels *k) {
 int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
                       struct tensor to) {
   const struct halo_columns what = {.x = from, .stride = from.stride, .end = from.stride, .back = 1};
+  assert(!halo->relay);
   if (!halo->peers) return OK;
   TRY(begin(k));
   TRY(halo_put(halo, comm, k, &what));
@@ -113,5 +140,10 @@ int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, s
 }
 
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
-  return halo->peers ? messages_finish(comm, k) : OK;
+  struct halo_relay *relay = halo->relay;
+  if (!relay) return halo->peers ? messages_finish(comm, k) : OK;
+  if (!relay->on_host) return messages_finish(comm, k);
+  if (relay->first.peers) TRY(messages_finish(comm, k));
+  TRY(hand_on(relay, comm, k, relay->packed, relay->landed));
+  return relay->second.peers ? messages_finish(comm, k) : OK;
 }

@@ -19,10 +19,11 @@ int messages_start(struct comm *comm, struct kernels *k, const struct message *s
 int messages_finish(struct comm *comm, struct kernels *k);
 
 /* Packs own rows of x [own, width], each times its `scale` (real [own]; NULL: 1), into packed
- * [halo.send_rows, width] and starts the messages into tail [halo.rows, width], whose stride is packed's, or
- * any that all ranks have where there are no messages (halo_landed); near peers' rows are stored there as
- * they are. first_half: these columns come first, and are there after halo_finish_first_half: where
- * halo.all_near, and all ranks ask for it; 0: all at once. */
+ * [halo_packed_rows, width] and starts the messages into tail, whose stride is packed's, or any that all
+ * ranks have where there are no messages (halo_landed); near peers' rows are stored there as they are. tail
+ * is [halo.rows, width], and its memory has halo_landing_rows. first_half: these columns come first, and are
+ * there after halo_finish_first_half: where halo.all_near, and all ranks ask for it; 0: all at once. Until
+ * halo_finish nothing else may use packed and tail. */
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
                struct tensor packed, struct tensor tail, int64_t first_half);
 int halo_finish_first_half(const struct halo *halo, struct kernels *k);
@@ -31,8 +32,9 @@ int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k);
 /* About half of x's columns, in whole lines; 0: too few. */
 int64_t halo_first_half(struct tensor x);
 
-/* The same plan backwards: rows of `from` [halo.rows, width] go to their owners and arrive in `to`
- * [halo.send_rows, width], row i for own row send_row[i]. Both have one stride; halo_finish ends it. */
+/* The same plan backwards, of one without a relay: rows of `from` [halo.rows, width] go to their owners and
+ * arrive in `to` [halo.send_rows, width], row i for own row send_row[i]. Both have one stride; halo_finish
+ * ends it. */
 int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
                       struct tensor to);
 

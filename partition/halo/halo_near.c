@@ -23,6 +23,9 @@ void halo_leave(struct halo *halo) {
   free(halo->near);
   halo->near = NULL;
   halo->all_near = 0;
+  if (!halo->relay) return;
+  halo_leave(&halo->relay->first);
+  halo_leave(&halo->relay->second);
 }
 
 int64_t halo_near_bytes(const struct halo *halo) {
@@ -79,10 +82,12 @@ static int tell_sites(struct halo *halo, struct comm *comm, const struct comm_re
   return comm_swap(comm, halo->send, halo->peers, halo->recv, halo->peers);
 }
 
+/* Several that are the same rank, which follow each other, need one signal. */
 static void add_peer(const struct halo *halo, int p, char *at, const struct meeting *meeting) {
   struct halo_near *near = halo->near;
   const struct site *site = &meeting->theirs[p];
-  struct put_peer peer = {.signal_to = (uint32_t *)(void *)(at + site->signal),
+  const int again = p > 0 && halo->peer[p - 1].rank == halo->peer[p].rank;
+  struct put_peer peer = {.signal_to = again ? NULL : (uint32_t *)(void *)(at + site->signal),
                           .signal_from = counters_of(halo, p)};
   near->is_near[p] = 1;
   peer.to = at + site->out;
@@ -107,29 +112,57 @@ static int upload(struct halo *halo, struct kernels *k, const struct meeting *me
   return device_synchronize(k->device, STREAM_COMPUTE);
 }
 
-int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
-              struct halo_landing out, struct halo_landing back) {
+/* A rank hands rows on to itself, too. */
+static char *block_of(const struct comm *comm, const struct comm_reach *reach, int rank) {
+  return rank == comm->rank ? reach->block : reach->at[rank];
+}
+
+static int meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
+                struct halo_landing out, struct halo_landing back) {
   ENDED_BY(meeting_free) struct meeting meeting = {0};
-  halo_leave(halo);
-  if (!reach->at) return OK;
   TRY(comm_agree(comm, prepare(halo, comm, k, reach, &meeting)));
   if (!comm->lone) TRY(tell_sites(halo, comm, reach, out, back, &meeting));
   for (int p = 0; p < halo->peers; p++) {
-    char *at = reach->at[halo->peer[p].rank];
+    char *at = block_of(comm, reach, halo->peer[p].rank);
     if (at) add_peer(halo, p, at, &meeting);
   }
-  TRY(comm_agree(comm, upload(halo, k, &meeting)));
+  return comm_agree(comm, upload(halo, k, &meeting));
+}
+
+/* Streams of devices do not wait for messages of a second exchange. */
+static int check_reach(const struct halo *second) {
+  if (!second->near || second->near->peers < second->peers)
+    FAIL(FAILED, "GPUs of this host do not reach each other's memory any more; runtime.exchange = "
+                 "\"messages\" needs no such way");
+  return OK;
+}
+
+static int meet_relay(struct halo_relay *relay, struct comm *comm, struct kernels *k,
+                      const struct comm_reach *reach, struct halo_landing out) {
+  const struct halo_landing nowhere = {0};
+  if (reach->at) TRY(meet(&relay->first, comm, k, reach, out, nowhere));
+  if (reach->at) TRY(meet(&relay->second, comm, k, reach, out, nowhere));
+  return relay->on_host ? OK : comm_agree(comm, check_reach(&relay->second));
+}
+
+int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
+              struct halo_landing out, struct halo_landing back) {
+  halo_leave(halo);
+  if (halo->relay) return meet_relay(halo->relay, comm, k, reach, out);
+  if (!reach->at) return OK;
+  TRY(meet(halo, comm, k, reach, out, back));
   int64_t far = halo->peers - halo->near->peers;
   TRY(comm_max_int64(comm, &far));
   halo->all_near = far == 0;
   return OK;
 }
 
-static int64_t rows_of(const struct halo *halo, int back) {
+/* Rows that leave this rank. */
+static int64_t rows_of(const struct halo *halo, const struct comm *comm, int back) {
   int64_t rows = 0;
   for (int p = 0; p < halo->peers; p++) {
     const struct halo_peer *peer = &halo->peer[p];
-    if (halo_is_near(halo, p)) rows += back ? peer->came.count : peer->sent.count;
+    if (halo_is_near(halo, p) && peer->rank != comm->rank) rows += back ? peer->came.count : peer->sent.count;
   }
   return rows;
 }
@@ -137,7 +170,7 @@ static int64_t rows_of(const struct halo *halo, int back) {
 int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what) {
   const struct halo_near *near = halo->near;
   if (!near || near->peers == 0 || near->lone) return OK;
-  const int64_t rows = rows_of(halo, what->back);
+  const int64_t rows = rows_of(halo, comm, what->back);
   const int64_t bytes = rows * (what->end - what->first) * dtype_bytes(what->x.dtype);
   const int64_t cols = smaller(what->end, what->x.cols) - what->first;
   const struct put op = {.x = tensor_columns(what->x, what->first, cols),

@@ -28,7 +28,7 @@ int64_t halo_near_bytes(const struct halo *halo);
 
 /* Collective. From now on halo_start stores rows into the landings that near peers name here, which lie in
  * the block of `reach`; halo_return_start, likewise. Sets halo.all_near. After halo_prepare, over allocated
- * memory. */
+ * memory. Errors: FAILED where rows are handed on within a host whose devices are out of reach. */
 int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const struct comm_reach *reach,
               struct halo_landing out, struct halo_landing back);
 /* From now on messages alone. */

@@ -1,7 +1,7 @@
 #include "partition/shard/shard.h"
 
 #include "partition/graph/id_map.h"
-#include "partition/shard/halo_lone.h"
+#include "partition/halo/halo_lone.h"
 #include "runtime/base/base.h"
 
 /* What peers would ask of a rank alone of the rows of one direction, by the arcs of the other. */
@@ -51,10 +51,17 @@ static void add_peers(const struct halo *halo, uint8_t *peer) {
   for (int p = 0; p < halo->peers; p++) peer[halo->peer[p].rank] = 1;
 }
 
-/* Those of the transpose are the same, and those of a level are among them. */
-void shard_peers(const struct shard *shard, uint8_t *peer) {
-  add_peers(&shard->in.halo, peer);
-  add_peers(&shard->hyper.all.halo, peer);
+/* Those of the transpose are the same where rows go from rank to rank, and those of a level are among them.
+ */
+void shard_peers(const struct comm *comm, const struct shard *shard, uint8_t *peer) {
+  const struct halo *halo[] = {&shard->in.halo, &shard->out.halo, &shard->hyper.all.halo};
+  memset(peer, 0, (size_t)comm->size);
+  for (int i = 0; i < 3; i++) {
+    const struct halo_relay *relay = halo[i]->relay;
+    add_peers(relay ? &relay->first : halo[i], peer);
+    if (relay) add_peers(&relay->second, peer);
+  }
+  peer[comm->rank] = 0;
 }
 
 int64_t shard_bytes(const struct shard *shard) {

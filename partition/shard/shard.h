@@ -65,9 +65,8 @@ void shard_free(struct shard *shard);
  * of shard_read_data. */
 int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *shard);
 
-/* peer[r] of [ranks] = 1 for those with which this rank exchanges rows of a halo, in whatever product; others
- * stay. */
-void shard_peers(const struct shard *shard, uint8_t *peer);
+/* peer[r] of [ranks] = whether this rank exchanges rows of a halo with rank r, in whatever product. */
+void shard_peers(const struct comm *comm, const struct shard *shard, uint8_t *peer);
 
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);

@@ -1,6 +1,6 @@
 #include "partition/shard/shard_levels.h"
 
-#include "partition/shard/halo_lone.h"
+#include "partition/halo/halo_lone.h"
 #include "runtime/base/base.h"
 
 /* Rows [0, rows) of `from` in columns [0, cols) of own nodes, and of halo nodes up to the level `last`. */
@@ -94,7 +94,7 @@ static int cut_out(struct comm *comm, const struct directory *directory, const s
  * `back`, from own rows [0, rows) to theirs up to the level `last`. */
 static int foresee(struct comm *comm, const struct directory *directory, const struct levels *levels,
                    const struct adjacency *back, int64_t rows, int last, struct adjacency *to) {
-  const struct halo_reach reach = {&back->halo_part, back->halo.id, rows, levels, last};
+  const struct halo_reach reach = {&back->halo_part, back->halo.id, rows, levels->of, last};
   return comm->lone ? halo_foresee(comm, directory, &reach, &to->halo) : OK;
 }
 

@@ -40,7 +40,7 @@ void comm_connect_stop(struct comm *comm) {
 }
 
 int comm_connect_peers(struct comm *comm, const uint8_t *peer) {
-  for (int r = 0; r < comm->size; r++) comm->mpi->peers[r].unconnected = !peer[r];
+  for (int r = 0; r < comm->size; r++) comm->mpi->peers[r].unconnected = r != comm->rank && !peer[r];
   return comm->ops->connect_peers && comm->size > 1 ? comm->ops->connect_peers(comm, peer) : OK;
 }
 
@@ -86,7 +86,7 @@ int comm_exchange(struct comm *comm, const struct message *sends, int send_count
                   int recv_count) {
   int64_t bytes = 0;
   assert(have_met(comm, sends, send_count) && have_met(comm, recvs, recv_count));
-  for (int i = 0; i < send_count; i++) bytes += sends[i].bytes;
+  for (int i = 0; i < send_count; i++) bytes += sends[i].peer == comm->rank ? 0 : sends[i].bytes;
   comm->sent += bytes;
   profile_begin_beside(STREAM_EXCHANGE, "exchange", (double)bytes);
   int code = comm->ops->exchange(comm, sends, send_count, recvs, recv_count);

@@ -24,6 +24,7 @@ struct load {
 static void add(const struct network *network, int rank, const struct message *messages, int count,
                 int outwards, struct load *within, struct load *between) {
   for (int i = 0; i < count; i++) {
+    if (messages[i].peer == rank) continue;
     const int near = messages[i].peer / network->local_size == rank / network->local_size;
     struct load *load = near ? within : between;
     *(outwards ? &load->out : &load->in) += (double)messages[i].bytes;
@@ -135,8 +136,10 @@ int comm_lone_open(struct comm *comm, const struct comm *of, int rank, int size,
   comm->mpi->setup = comm->mpi->exchange = comm->mpi->agree = comm->mpi->heartbeats = MPI_COMM_NULL;
   comm->mpi->heartbeat_request = MPI_REQUEST_NULL;
   comm->mpi->failed_rank = -1;
-  return memory_arrays("ranks", ROOM(&comm->mpi->peers, size), ROOM(&comm->mpi->sends, size),
-                       ROOM(&comm->mpi->recvs, size));
+  TRY(memory_arrays("ranks", ROOM(&comm->mpi->peers, size), ROOM(&comm->mpi->sends, size),
+                    ROOM(&comm->mpi->recvs, size)));
+  for (int r = 0; r < size; r++) comm->mpi->peers[r].node = r / network->local_size * network->local_size;
+  return OK;
 }
 
 void comm_lone_attach(struct comm *comm, struct device *device) {

@@ -53,7 +53,7 @@ static void leave(struct comm *comm, struct comm_reach *reach, int rank) {
 static int reach_alone(struct comm *comm, struct comm_reach *reach) {
   TRY(memory_arrays("blocks in reach", ROOM(&reach->at, comm->size)));
   for (int r = 0; r < comm->size && !comm->device->ops->on_host; r++) {
-    if (r != comm->rank && r / comm->local_size == comm->rank / comm->local_size) reach->at[r] = reach->block;
+    if (r != comm->rank && comm_host(comm, r) == comm_host(comm, comm->rank)) reach->at[r] = reach->block;
   }
   return OK;
 }

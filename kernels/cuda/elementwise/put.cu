@@ -29,9 +29,10 @@ static __device__ bool wait_for(const uint32_t *counter, uint32_t turn, const vo
 static __device__ bool meet(const struct put &op, uint32_t turn) {
   bool came = true;
   __syncthreads();
-  for (int p = (int)threadIdx.x; p < op.peers; p += THREADS) tell(op.peer[p].signal_to + blockIdx.x, turn);
   for (int p = (int)threadIdx.x; p < op.peers; p += THREADS)
-    came &= wait_for(op.peer[p].signal_from + blockIdx.x, turn, op.ended);
+    if (op.peer[p].signal_to) tell(op.peer[p].signal_to + blockIdx.x, turn);
+  for (int p = (int)threadIdx.x; p < op.peers; p += THREADS)
+    if (op.peer[p].signal_to) came &= wait_for(op.peer[p].signal_from + blockIdx.x, turn, op.ended);
   return __syncthreads_and(came);
 }
 

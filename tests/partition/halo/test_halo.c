@@ -2,7 +2,8 @@
 #include "partition/halo/halo_exchange.h"
 
 #include "kernels/ops/kernels.h"
-#include "partition/shard/shard.h"
+#include "partition/shard/shard_relay.h"
+#include "runtime/comm/comm_mpi.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/random_graph.h"
@@ -57,8 +58,8 @@ struct place {
 static void lay_out(struct halo *halo, const struct shard *shard, int64_t width, struct arena *arena,
                     struct place *place) {
   place->x = arena_tensor(arena, kernels.dtype, shard->own, width);
-  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo->send_rows, width), width);
-  place->landing = arena_tensor(arena, kernels.dtype, halo->rows, width);
+  place->packed = tensor_packed(arena_tensor(arena, kernels.dtype, halo_packed_rows(halo), width), width);
+  place->landing = arena_tensor(arena, kernels.dtype, halo_landing_rows(halo), width);
   place->back = arena_tensor(arena, kernels.dtype, halo->send_rows + 3, width);
   place->scale = arena_take(arena, shard->own * dtype_bytes(kernels.real));
   assert_ok(halo_prepare(halo, arena));
@@ -78,7 +79,8 @@ static void set_scale(const struct place *place, int64_t own, double value) {
   free(host);
 }
 
-/* There, and back behind three rows of what the rows came from; several times, as epochs do it. */
+/* There, and without a relay back behind three rows of what the rows came from; several times, as epochs do
+ * it. */
 static void exchange(struct halo *halo, const struct shard *shard, const struct place *place, int64_t first) {
   const struct tensor tail = halo_landed(halo, place->landing, place->landing.cols);
   struct tensor back = place->back;
@@ -98,6 +100,7 @@ static void exchange(struct halo *halo, const struct shard *shard, const struct 
     }
     assert_ok(halo_finish(halo, &comm, &kernels));
     check_rows(tail, halo->rows, halo->id, times);
+    if (halo->relay) continue;
     assert_ok(halo_return_start(halo, &comm, &kernels, tail, back));
     assert_ok(halo_finish(halo, &comm, &kernels));
     check_rows(back, back.rows, sent, times);
@@ -133,7 +136,7 @@ static void exchange_over_arena(struct halo *halo, const struct shard *shard, in
   const struct halo_landing out = {place.landing.data, 0}, back = {place.back.data, 3};
   assert_ok(comm_reach_open(&comm, arena.base, &reach));
   assert_ok(halo_meet(halo, &comm, &kernels, &reach, out, back));
-  assert_int_equal(halo->near != NULL, ranks_on_gpu() && comm.size > 1);
+  assert_int_equal(halo->near != NULL, ranks_on_gpu() && comm.size > 1 && !halo->relay);
   exchange(halo, shard, &place, 0);
   if (halo->near) {
     exchange(halo, shard, &place, halo_first_half(place.x));
@@ -142,6 +145,38 @@ static void exchange_over_arena(struct halo *halo, const struct shard *shard, in
   halo_leave(halo);
   comm_reach_close(&comm, &reach);
   arena_free(&arena);
+}
+
+/* The place of a rank among `of` ranks of its host. */
+static int place_on_host(int rank, int *of) {
+  int place = 0;
+  *of = 0;
+  for (int r = 0; r < comm.size; r++) {
+    if (comm_host(&comm, r) != comm_host(&comm, rank)) continue;
+    place += r < rank;
+    (*of)++;
+  }
+  return place;
+}
+
+/* An own row goes at most once to each other host, the i-th rank of a host sends to the i-th of the other,
+ * and what is handed on stays on the host. */
+static void check_relay(const struct halo *halo) {
+  if (!halo->relay) return;
+  const struct halo *first = &halo->relay->first, *second = &halo->relay->second;
+  for (int p = 0; p < first->peers; p++) {
+    const struct halo_peer *peer = &first->peer[p];
+    const int host = comm_host(&comm, peer->rank), here = comm_host(&comm, comm.rank);
+    int mine, there, place = place_on_host(comm.rank, &mine), gateway = place_on_host(peer->rank, &there);
+    if (host == here || peer->sent.count == 0) continue;
+    assert_int_equal(gateway, place % there);
+    for (int q = 0; q < p; q++)
+      if (first->peer[q].sent.count > 0) assert_int_not_equal(host, comm_host(&comm, first->peer[q].rank));
+    for (int64_t i = peer->sent.first + 1; i < peer->sent.first + peer->sent.count; i++)
+      assert_true(first->send_row[i] > first->send_row[i - 1]);
+  }
+  for (int p = 0; p < second->peers; p++)
+    assert_int_equal(comm_host(&comm, second->peer[p].rank), comm_host(&comm, comm.rank));
 }
 
 static void exchange_graph(int directed, enum precision precision) {
@@ -154,6 +189,7 @@ static void exchange_graph(int directed, enum precision precision) {
   struct partition partition = {0};
   struct directory directory = {0};
   struct shard shard = {0};
+  uint8_t near[64] = {0};
   assert_ok(config_parse(&config, "", "test"));
   assert_ok(kernels_open(&kernels, &device, precision));
   random_dataset(&comm, &g, "test_halo", &dataset);
@@ -161,6 +197,11 @@ static void exchange_graph(int directed, enum precision precision) {
   assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size, NULL, &partition));
   assert_ok(directory_init(&comm, &partition, &directory));
   assert_ok(shard_init(&comm, &dataset, &directory, &block, LOOPS_APART, &shard));
+  assert_ok(comm_reach_find(&comm, near));
+  assert_ok(shard_add_relays(&comm, &directory, near, &shard));
+  assert_int_equal(shard.in.halo.relay != NULL, comm.nodes > 1);
+  check_relay(&shard.in.halo);
+  check_relay(&shard.out.halo);
   for (size_t i = 0; i < sizeof width / sizeof *width; i++) {
     exchange_over_arena(&shard.in.halo, &shard, width[i]);
     if (directed) exchange_over_arena(&shard.out.halo, &shard, width[i]);
@@ -170,6 +211,21 @@ static void exchange_graph(int directed, enum precision precision) {
   partition_free(&partition);
   kernels_close(&kernels);
   random_end(&comm, &g, &dataset);
+}
+
+/* As if so many ranks stood on each host. */
+static void stand_on_hosts(int each) {
+  comm.nodes = (comm.size + each - 1) / each;
+  for (int r = 0; r < comm.size; r++) comm.mpi->peers[r].node = r / each * each;
+}
+
+TEST(rows_between_hosts_travel_once_and_are_handed_on) {
+  for (int each = 2; each < comm.size; each = 2 * each - 1) {
+    stand_on_hosts(each);
+    exchange_graph(0, PRECISION_FP32);
+    exchange_graph(1, PRECISION_FP32);
+  }
+  stand_on_hosts(comm.size);
 }
 
 TEST(halo_rows_land_in_the_tail) {

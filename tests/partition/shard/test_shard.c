@@ -144,7 +144,7 @@ static void compare_peers(const struct scene *s) {
       if (b / columns == comm.rank / columns) expected[a / columns * columns + comm.rank % columns] = 1;
     }
   }
-  shard_peers(&s->shard, peer);
+  shard_peers(&comm, &s->shard, peer);
   assert_memory_equal(peer, expected, (size_t)comm.size);
   free(expected);
   free(peer);

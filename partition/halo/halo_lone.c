@@ -1,4 +1,4 @@
-#include "partition/shard/halo_lone.h"
+#include "partition/halo/halo_lone.h"
 
 #include "runtime/base/base.h"
 
@@ -15,7 +15,7 @@ static void walk(const struct directory *directory, const struct halo_reach *rea
     for (int64_t e = part->start[i]; e < part->start[i + 1]; e++) {
       const int64_t node = reach->id[part->col[e]];
       const int peer = peer_of(directory, node);
-      if (peer == before || (reach->levels && reach->levels->of[node] > reach->last)) continue;
+      if (peer == before || (reach->level && reach->level[node] > reach->last)) continue;
       before = peer;
       if (send_row) send_row[count[peer]] = part->row[i];
       count[peer]++;

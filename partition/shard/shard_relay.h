@@ -1,0 +1,15 @@
+/* shard_relay: on several hosts rows of a shard's halos travel to each host once
+ * (partition/halo/halo_relay.h).
+ */
+#ifndef PARTITION_SHARD_SHARD_RELAY_H
+#define PARTITION_SHARD_SHARD_RELAY_H
+
+#include "partition/shard/shard.h"
+
+/* Collective, once the levels are there. Where there are hosts of several ranks, and all of each reach each
+ * other: near[r] of [ranks] says into whose memory this rank stores (comm_reach_find). Devices that are the
+ * host need not. Of a hypergraph's halos none. Errors: FAILED when memory is short. */
+int shard_add_relays(struct comm *comm, const struct directory *directory, const uint8_t *near,
+                     struct shard *shard);
+
+#endif
