@@ -75,18 +75,28 @@ static int64_t row_bytes(const struct run *run, int64_t width) {
   return tensor_bytes(tensor_packed((struct tensor){.dtype = run->kernels->dtype, .rows = 1}, width));
 }
 
-/* Of computing that hides an exchange: meanwhile it has less of the device. */
-static double hiding_seconds(const struct run *run, const struct halo *halo, int64_t width) {
-  struct network network = grid_cost_network(cost_model_of(run->device->name), run->comm->local_size);
-  const int64_t row = row_bytes(run, width);
-  if (network.stored.byte > 0) network.within = network.stored; /* by messages the same rows are late */
+/* Of one exchange, rows of so many bytes. */
+static double exchange_seconds(const struct network *network, int rank, const struct halo *halo,
+                               int64_t row) {
   for (int p = 0; p < halo->peers; p++) {
     const struct halo_peer *peer = &halo->peer[p];
     halo->send[p] = (struct message){peer->rank, NULL, row * peer->sent.count};
     halo->recv[p] = (struct message){peer->rank, NULL, row * peer->came.count};
   }
-  return (1 - network.beside) * network_exchange_seconds(&network, run->comm->rank, halo->send, halo->peers,
-                                                         halo->recv, halo->peers);
+  return network_exchange_seconds(network, rank, halo->send, halo->peers, halo->recv, halo->peers);
+}
+
+/* Of computing that hides an exchange: meanwhile it has less of the device. */
+static double hiding_seconds(const struct run *run, const struct halo *halo, int64_t width) {
+  struct network network = grid_cost_network(cost_model_of(run->device->name), run->comm->local_size);
+  const struct halo_relay *relay = halo->relay;
+  const int64_t row = row_bytes(run, width);
+  const int rank = run->comm->rank;
+  if (network.stored.byte > 0) network.within = network.stored; /* by messages the same rows are late */
+  const double seconds = relay ? exchange_seconds(&network, rank, &relay->first, row) +
+                                     exchange_seconds(&network, rank, &relay->second, row)
+                               : exchange_seconds(&network, rank, halo, row);
+  return (1 - network.beside) * seconds;
 }
 
 /* The first row behind a share of the entries, at a window's begin. */

@@ -1,6 +1,7 @@
 #include "models/plan/lone_rank.h"
 
 #include "models/core/features.h"
+#include "partition/shard/shard_relay.h"
 #include "runtime/base/base.h"
 
 static int read_data(struct lone_rank *lone, struct job *job, const struct device *device) {
@@ -11,11 +12,20 @@ static int read_data(struct lone_rank *lone, struct job *job, const struct devic
                          features_normalized_as_read(&job->config), shard);
 }
 
+static int add_relays(struct lone_rank *lone, const struct job *job) {
+  FREED uint8_t *near = NULL;
+  const struct shard_whole whole = {&job->block, &job->levels.levels};
+  TRY(memory_arrays("peers", ROOM(&near, lone->comm.size)));
+  if (job->config.runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_find(&lone->comm, near));
+  return shard_add_relays(&lone->comm, &lone->directory, near, &whole, &lone->shard);
+}
+
 static int make_shard(struct lone_rank *lone, struct job *job, const struct device *device) {
   struct comm *comm = &lone->comm;
   TRY(directory_init(comm, &job->partition, &lone->directory));
   TRY(shard_init(comm, &job->dataset, &lone->directory, &job->block, job->loops, &lone->shard));
   TRY(shard_add_levels(comm, &lone->directory, &job->levels.levels, &lone->shard));
+  TRY(add_relays(lone, job));
   TRY(read_data(lone, job, device));
   return shard_read_split(comm, &job->dataset, &lone->directory, job->config.dataset.split, &lone->shard);
 }

@@ -74,7 +74,7 @@ static int find_peers(struct startup *o, const struct config *config, const stru
   struct comm *comm = o->comm;
   const int cols = directory->grid.cols, first = comm->rank / cols * cols;
   if (config->runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_find(comm, near));
-  TRY(shard_add_relays(comm, directory, near, shard));
+  TRY(shard_add_relays(comm, directory, near, NULL, shard));
   shard_peers(comm, shard, peer);
   for (int r = 0; r < comm->size; r++) peer[r] &= !near[r];
   for (int r = first; r < first + cols; r++) peer[r] = r != comm->rank;

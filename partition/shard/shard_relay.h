@@ -6,10 +6,17 @@
 
 #include "partition/shard/shard.h"
 
+/* What a rank alone (runtime/comm/comm_lone.h) has. */
+struct shard_whole {
+  const struct graph *graph;
+  const struct levels *levels;
+};
+
 /* Collective, once the levels are there. Where there are hosts of several ranks, and all of each reach each
  * other: near[r] of [ranks] says into whose memory this rank stores (comm_reach_find). Devices that are the
- * host need not. Of a hypergraph's halos none. Errors: FAILED when memory is short. */
+ * host need not. Of a hypergraph's halos none. whole: of a rank alone; else NULL. Errors: FAILED when memory
+ * is short. */
 int shard_add_relays(struct comm *comm, const struct directory *directory, const uint8_t *near,
-                     struct shard *shard);
+                     const struct shard_whole *whole, struct shard *shard);
 
 #endif

@@ -49,11 +49,15 @@ static void leave(struct comm *comm, struct comm_reach *reach, int rank) {
   reach->at[rank] = NULL;
 }
 
+static int is_neighbour(const struct comm *comm, int rank) {
+  return rank != comm->rank && comm_host(comm, rank) == comm_host(comm, comm->rank);
+}
+
 /* Without the other ranks: as if all of a host reached each other. Nothing is stored there. */
 static int reach_alone(struct comm *comm, struct comm_reach *reach) {
   TRY(memory_arrays("blocks in reach", ROOM(&reach->at, comm->size)));
   for (int r = 0; r < comm->size && !comm->device->ops->on_host; r++) {
-    if (r != comm->rank && comm_host(comm, r) == comm_host(comm, comm->rank)) reach->at[r] = reach->block;
+    if (is_neighbour(comm, r)) reach->at[r] = reach->block;
   }
   return OK;
 }
@@ -106,8 +110,8 @@ int comm_reach_find(struct comm *comm, uint8_t *near) {
   enum { BLOCK = 2 << 20 };
   struct comm_reach reach = {0};
   void *block = NULL;
-  memset(near, 0, (size_t)comm->size);
-  if (!comm->device->ops->share) return OK;
+  for (int r = 0; r < comm->size; r++) near[r] = comm->lone && is_neighbour(comm, r);
+  if (comm->lone || !comm->device->ops->share) return OK;
   TRY(comm_agree(comm, device_alloc(comm->device, BLOCK, &block, "a block to reach")));
   const int code = comm_reach_open(comm, block, &reach);
   for (int r = 0; reach.at && r < comm->size; r++) near[r] = reach.at[r] != NULL;

@@ -3,9 +3,9 @@
 
 #include "kernels/ops/kernels.h"
 #include "partition/shard/shard_relay.h"
-#include "runtime/comm/comm_mpi.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/device_list.h"
+#include "tests/on_hosts.h"
 #include "tests/partition/random_graph.h"
 #include "tests/ranks.h"
 
@@ -198,7 +198,7 @@ static void exchange_graph(int directed, enum precision precision) {
   assert_ok(directory_init(&comm, &partition, &directory));
   assert_ok(shard_init(&comm, &dataset, &directory, &block, LOOPS_APART, &shard));
   assert_ok(comm_reach_find(&comm, near));
-  assert_ok(shard_add_relays(&comm, &directory, near, &shard));
+  assert_ok(shard_add_relays(&comm, &directory, near, NULL, &shard));
   assert_int_equal(shard.in.halo.relay != NULL, comm.nodes > 1);
   check_relay(&shard.in.halo);
   check_relay(&shard.out.halo);
@@ -213,19 +213,13 @@ static void exchange_graph(int directed, enum precision precision) {
   random_end(&comm, &g, &dataset);
 }
 
-/* As if so many ranks stood on each host. */
-static void stand_on_hosts(int each) {
-  comm.nodes = (comm.size + each - 1) / each;
-  for (int r = 0; r < comm.size; r++) comm.mpi->peers[r].node = r / each * each;
-}
-
 TEST(rows_between_hosts_travel_once_and_are_handed_on) {
   for (int each = 2; each < comm.size; each = 2 * each - 1) {
-    stand_on_hosts(each);
+    stand_on_hosts(&comm, each);
     exchange_graph(0, PRECISION_FP32);
     exchange_graph(1, PRECISION_FP32);
   }
-  stand_on_hosts(comm.size);
+  stand_on_hosts(&comm, comm.size);
 }
 
 TEST(halo_rows_land_in_the_tail) {

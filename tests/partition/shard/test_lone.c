@@ -1,16 +1,16 @@
 /* A rank alone (runtime/comm/comm_lone.h) has the shard, the plans of its halos and the data that it has
  * among the others. */
-#include "partition/shard/shard.h"
+#include "partition/shard/shard_relay.h"
 #include "runtime/comm/comm_lone.h"
 #include "runtime/config/config.h"
+#include "tests/on_hosts.h"
 #include "tests/partition/random_graph.h"
 #include "tests/partition/whole.h"
 #include "tests/ranks.h"
 
 static struct comm comm;
-RANK_TESTS(comm);
-
-static const struct network network = {{1, 1, 1, 0}, {1, 1, 1, 0}, 0, 8, {0, 0, 0, 0}};
+static struct device device;
+static struct network network = {{1, 1, 1, 0}, {1, 1, 1, 0}, 0, 8, {0, 0, 0, 0}};
 
 /* What is drawn, and how ranks share it. */
 struct setting {
@@ -28,10 +28,10 @@ static void compare_csr(const struct csr *a, const struct csr *b) {
   if (a->nnz > 0 && a->weight) assert_memory_equal(a->weight, b->weight, (size_t)a->nnz * sizeof *a->weight);
 }
 
-static void compare_halo(const struct halo *a, const struct halo *b) {
+static void compare_plans(const struct halo *a, const struct halo *b) {
   assert_int_equal(a->rows, b->rows);
   assert_int_equal(a->peers, b->peers);
-  for (int64_t i = 0; i < a->rows; i++) assert_int_equal(a->id[i], b->id[i]);
+  assert_int_equal(a->send_rows, b->send_rows);
   for (int p = 0; p < a->peers; p++) {
     const struct halo_peer *left = &a->peer[p], *right = &b->peer[p];
     assert_int_equal(left->rank, right->rank);
@@ -41,6 +41,15 @@ static void compare_halo(const struct halo *a, const struct halo *b) {
     assert_int_equal(left->came.count, right->came.count);
   }
   for (int64_t i = 0; i < a->send_rows; i++) assert_int_equal(a->send_row[i], b->send_row[i]);
+}
+
+static void compare_halo(const struct halo *a, const struct halo *b) {
+  compare_plans(a, b);
+  for (int64_t i = 0; i < a->rows; i++) assert_int_equal(a->id[i], b->id[i]);
+  assert_int_equal(a->relay != NULL, b->relay != NULL);
+  if (!a->relay) return;
+  compare_plans(&a->relay->first, &b->relay->first);
+  compare_plans(&a->relay->second, &b->relay->second);
 }
 
 static void compare_adjacency(const struct adjacency *a, const struct adjacency *b) {
@@ -76,8 +85,11 @@ static void compare_shards(const struct shard *a, const struct shard *b) {
 static void make(struct comm *with, struct dataset *dataset, const struct directory *directory,
                  struct graph *block, const struct setting *setting, const struct levels *levels,
                  struct shard *shard) {
+  const struct shard_whole whole = {block, levels};
   assert_ok(shard_init(with, dataset, directory, block, setting->loops, shard));
   assert_ok(shard_add_levels(with, directory, levels, shard));
+  assert_ok(shard_add_relays(with, directory, NULL, with->lone ? &whole : NULL, shard));
+  assert_int_equal(shard->in.halo.relay != NULL, with->nodes > 1 && with->nodes < with->size);
   assert_ok(shard_read_data(with, dataset, directory, NORMALIZE_NONE, shard));
   assert_ok(shard_read_split(with, dataset, directory, 0, shard));
 }
@@ -108,6 +120,7 @@ static void check(struct setting setting) {
   make(&comm, &dataset, &dealt, &block, &setting, &levels, &among);
   assert_ok(graph_read(&dataset, 0, dataset.nodes, &whole));
   assert_ok(comm_lone_open(&lone, &comm, comm.rank, comm.size, &network));
+  comm_lone_attach(&lone, &device);
   assert_ok(directory_init(&lone, &partition, &known));
   for (int again = 0; again < 2; again++) { /* the graph stays */
     make(&lone, &dataset, &known, &whole, &setting, &levels, &alone);
@@ -163,6 +176,22 @@ TEST(and_of_levels) {
   }
 }
 
+/* The same where rows between hosts travel once. */
+TEST(and_on_hosts) {
+  struct random_graph few = undirected, arcs = directed;
+  few.density = arcs.density = .012;
+  for (network.local_size = 2; network.local_size < comm.size; network.local_size += 1) {
+    stand_on_hosts(&comm, network.local_size);
+    check((struct setting){.graph = undirected, .columns = 1});
+    check((struct setting){.graph = directed, .columns = 1});
+    check((struct setting){.graph = few, .columns = 1, .stride = 1});
+    check((struct setting){.graph = arcs, .columns = 1, .stride = 2});
+    if (comm.size % 2 == 0) check((struct setting){.graph = directed, .columns = 2});
+  }
+  network.local_size = 8;
+  stand_on_hosts(&comm, comm.size);
+}
+
 /* Seconds are bytes and messages; both ways are used at once. */
 TEST(messages_last_as_the_network_says) {
   const struct network slow = {{2, .5, 3, 0}, {10, 4, 5, 0}, 0, 2, {0, 0, 0, 0}};
@@ -181,4 +210,15 @@ TEST(messages_last_as_the_network_says) {
   const struct network quick = {{2, .5, 3, 1}, {10, 4, 5, 0}, 0, 4, {0, 0, 0, 0}};
   assert_float_equal(network_reduce_seconds(&quick, 4, 4), 2 * 3 + 6, 1e-9);       /* a short one */
   assert_float_equal(network_reduce_seconds(&quick, 4, 8), 2 * (3 + 2) + 6, 1e-9); /* a long one */
+}
+
+BEFORE_ALL {
+  TRY(ranks_open(&comm));
+  TRY(device_open(&device, "cpu", 0, 1, 1));
+  return comm_attach(&comm, &device);
+}
+
+AFTER_ALL {
+  comm_close(&comm);
+  device_close(&device);
 }
