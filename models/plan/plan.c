@@ -123,10 +123,12 @@ static double divided(double ms, double ms_before, double ranks, double ranks_be
   return base > 0 ? base + slope / wanted : ms * ranks / wanted;
 }
 
-/* What messages take beside their bytes stays. */
+/* What messages take beside their bytes stays. On several hosts some bytes stay on a host, which is faster.
+ */
 static double exchange_of(const struct plan *plan, const struct plan_row *last, double sent) {
   const double byte = last->hosts > 1 ? plan->network.between.byte : plan->network.within.byte;
-  return fmax(0, last->part[EPOCH_EXCHANGE] - 1e3 * last->sent * byte) + 1e3 * sent * byte;
+  const double all = last->part[EPOCH_EXCHANGE], of_bytes = fmin(all, 1e3 * last->sent * byte);
+  return all + (last->sent > 0 ? of_bytes * (sent / last->sent - 1) : 0);
 }
 
 /* From the two largest numbers of ranks that were divided, `last` the larger one. */

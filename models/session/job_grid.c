@@ -71,6 +71,7 @@ int job_grid_choose(const struct config *config, struct comm *comm, const struct
   const struct grid_work work = job_grid_work(config, type, dataset, partition);
   if (!stands || work.sums == 0) return OK;
   if (config->runtime.exchange != EXCHANGE_AUTO) ranks.network.stored = ranks.network.within;
+  ranks.relays = ranks.model->of_a_thread || config->runtime.exchange == EXCHANGE_AUTO;
   if (comm->rank == 0) *grid = grid_cost_least(&work, &ranks, comm->size, &other);
   TRY(comm_broadcast(comm, grid, (int64_t)sizeof *grid, 0));
   if (grid->cols != other.cols) say(&work, &ranks, *grid, other);

@@ -86,11 +86,33 @@ static double link_seconds(const struct network_link *link, double bytes) {
   return bytes > 0 ? link->start + bytes * link->byte : 0;
 }
 
-/* Of that many bytes to a rank, from its peers alike. */
-static double exchange_seconds(const struct network *network, struct peers peers, double bytes,
-                               const struct network_link *within) {
-  const double far = peers.count > 0 ? bytes * peers.far / peers.count : 0;
-  return fmax(link_seconds(within, peers.count > 0 ? bytes - far : 0), link_seconds(&network->between, far));
+/* Of that many bytes that come from the same host, and from others. */
+static double exchange_seconds(const struct network *network, const struct network_link *within, double near,
+                               double far) {
+  return fmax(link_seconds(within, near), link_seconds(&network->between, far));
+}
+
+/* The part of what comes to a rank, from its peers alike, that comes from other hosts. */
+static double far_share(struct peers peers) {
+  return peers.count > 0 ? peers.far / peers.count : 0;
+}
+
+/* Of the halo's rows, of so many bytes each. By gateways those of other hosts come once to each host, a share
+ * to each of its ranks in a column, which hands them on to the others. */
+static double halo_seconds(const struct grid_work *work, const struct grid_machine *machine, struct grid grid,
+                           double row) {
+  const struct network *network = &machine->network;
+  const struct network_link *within = network->stored.byte > 0 ? &network->stored : &network->within;
+  const int ranks = grid.rows * grid.cols;
+  const struct peers peers = peers_of(grid, network->local_size, 0);
+  const double nodes = (double)work->nodes, gateways = 1 + peers.count - peers.far,
+               rows = nodes / grid.rows * grid_cost_halo(work, ranks, grid.rows),
+               far = rows * far_share(peers), parts = grid.rows / gateways;
+  if (!machine->relays || gateways <= 1 || parts <= 1)
+    return exchange_seconds(network, within, row * (rows - far), row * far);
+  const double once = nodes / parts * grid_cost_halo(work, ranks, (int)lround(parts)) / gateways;
+  return exchange_seconds(network, within, row * (rows - far), row * fmin(once, far)) +
+         link_seconds(within, row * far * (1 - 1 / gateways));
 }
 
 /* Of an arc of a sum that a rank computes. A processor's takes in proportion to its columns, beside its id:
@@ -131,13 +153,13 @@ static struct grid_seconds sum_seconds(const struct grid_work *work, const struc
                inner = 1 - work->cut * (1 - 1. / grid.rows) / (1 - 1. / ranks);
   const double product = (double)work->arcs / grid.rows *
                          arc_seconds(work, machine, grid_slice(grid, width), part + halo);
-  const double came = exchange_seconds(network, peers_of(grid, network->local_size, 0), halo * cols * bytes,
-                                       network->stored.byte > 0 ? &network->stored : &network->within);
+  const double came = halo_seconds(work, machine, grid, cols * bytes);
   const double hidden = machine->overlaps ? fmin(came, inner * product) - network->beside * came : 0;
   struct grid_seconds seconds = {came, product + came - hidden};
   if (grid.cols == 1) return seconds;
-  const double slices = exchange_seconds(network, peers_of(grid, network->local_size, 1),
-                                         own * (grid.cols - 1) * cols * bytes, &network->within);
+  const double slice = own * (grid.cols - 1) * cols * bytes,
+               far = slice * far_share(peers_of(grid, network->local_size, 1)),
+               slices = exchange_seconds(network, &network->within, slice - far, far);
   seconds.exchange += 2 * slices;
   seconds.all += 2 * slices + pass_seconds(machine, 2 * grid.cols + 1, PASSES * own * (double)width * bytes);
   return seconds;

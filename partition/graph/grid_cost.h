@@ -9,8 +9,10 @@
  * - the way to slices and back: 2 (C - 1) / C N / P rows of w columns, beside which nothing runs;
  * - passes over own rows, 6 N / P w e bytes: slices packed and unpacked, and the epilogue by itself.
  * Bytes go to ranks of the same host and of others as the grid lies on hosts; both ways are used at once.
- * Rows that travel are counted as Tripathy, Yelick and Buluc (SC 2020) do. Left out: that ranks differ, and
- * what all grids share. */
+ * Where a row travels to a host once (partition/halo/halo_relay.h), the halo is that of as many parts as
+ * hosts hold together, shared by the ranks of a host, and then goes on to those that need it. Rows that
+ * travel are counted as Tripathy, Yelick and Buluc (SC 2020) do. Left out: that ranks differ, and what all
+ * grids share. */
 #ifndef PARTITION_GRAPH_GRID_COST_H
 #define PARTITION_GRAPH_GRID_COST_H
 
@@ -25,6 +27,7 @@ struct grid_machine {
   struct network network; /* of a rank */
   int threads;            /* of a rank, where the model is of a thread */
   int overlaps;           /* the halo comes while own columns are summed */
+  int relays;             /* a row of the halo travels to another host once */
   int64_t memory;         /* bytes of a rank */
 };
 

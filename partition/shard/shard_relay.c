@@ -14,6 +14,16 @@ static int find_reach(struct comm *comm, const uint8_t *near, int64_t *all) {
   return OK;
 }
 
+/* Whether a host has several ranks of a column of the grid, and there are several hosts. */
+static int has_gateways(const struct comm *comm, int cols) {
+  int shared = 0;
+  for (int r = 0; r < comm->size; r++) {
+    for (int other = r % cols; other < r; other += cols)
+      shared |= comm_host(comm, r) == comm_host(comm, other);
+  }
+  return comm->nodes > 1 && shared;
+}
+
 static void parcels_free(struct halo_parcels *parcels) {
   free_all(parcels->words, parcels->bytes);
 }
@@ -51,7 +61,7 @@ int shard_add_relays(struct comm *comm, const struct directory *directory, const
                      const struct shard_whole *whole, struct shard *shard) {
   const struct relays relays = {comm, directory, whole};
   int64_t reach = 0;
-  if (comm->nodes == 1 || comm->nodes == comm->size) return OK;
+  if (!has_gateways(comm, directory->grid.cols)) return OK;
   TRY(find_reach(comm, near, &reach));
   if (!reach) return OK;
   TRY(add(&relays, (struct halo_arcs){0}, &shard->in));

@@ -12,10 +12,10 @@ struct shard_whole {
   const struct levels *levels;
 };
 
-/* Collective, once the levels are there. Where there are hosts of several ranks, and all of each reach each
- * other: near[r] of [ranks] says into whose memory this rank stores (comm_reach_find). Devices that are the
- * host need not. Of a hypergraph's halos none. whole: of a rank alone; else NULL. Errors: FAILED when memory
- * is short. */
+/* Collective, once the levels are there. Where there are hosts of several ranks of a column of the grid, and
+ * all of each host reach each other: near[r] of [ranks] says into whose memory this rank stores
+ * (comm_reach_find). Devices that are the host need not. Of a hypergraph's halos none. whole: of a rank
+ * alone; else NULL. Errors: FAILED when memory is short. */
 int shard_add_relays(struct comm *comm, const struct directory *directory, const uint8_t *near,
                      const struct shard_whole *whole, struct shard *shard);
 

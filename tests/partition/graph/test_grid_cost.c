@@ -114,6 +114,27 @@ TEST(what_stays_in_a_host_takes_no_time_between_them) {
   assert_close(grid_cost(&work, &machine, (struct grid){1, 8}).exchange, 2 * 1000 / 8. * 4 * row, 1e-9);
 }
 
+/* Of two hosts of four ranks, whose halo would be 1 row a node were each host one part: of 7 rows that come
+ * to a rank 4 are from the other host. A row comes to the host once, a quarter of them to each rank, and goes
+ * on to the three others; in a grid a half to each of two, and to the other. */
+TEST(rows_that_travel_to_a_host_once_are_shared_by_its_ranks) {
+  const struct grid_work work = {8000, 8000000, 0, 7, .875, 1, 64, 64};
+  struct grid_machine machine = gpus(&cost_model_h100, 4);
+  machine.network.stored = (struct network_link){.start = 0, .byte = 1e-10};
+  machine.network.between = (struct network_link){.start = 0, .byte = 1e-9};
+  machine.relays = 1;
+  const double row = 2 * 64 * 2;
+  assert_close(grid_cost(&work, &machine, (struct grid){8, 1}).exchange,
+               row * (4000 / 4 * 1e-9 + 4000 * .75 * 1e-10), 1e-9);
+  machine.network.within = (struct network_link){.start = 0, .byte = 1e-15};
+  assert_close(grid_cost(&work, &machine, (struct grid){4, 2}).exchange,
+               row / 2 * (4000 / 2 * 1e-9 + 4000 * .5 * 1e-10), 1e-9);
+  const struct grid parts = {2, 4};
+  const double with = grid_cost(&work, &machine, parts).exchange;
+  machine.relays = 0;
+  assert_close(grid_cost(&work, &machine, parts).exchange, with, 0);
+}
+
 /* Slices are of eight columns and more: those that have one receive as much as if there were no others. */
 TEST(narrow_sums_leave_ranks_idle) {
   const struct grid_work work = {8000, 80000, 0, 3, .75, 1, 16, 16};

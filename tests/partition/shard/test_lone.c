@@ -89,7 +89,7 @@ static void make(struct comm *with, struct dataset *dataset, const struct direct
   assert_ok(shard_init(with, dataset, directory, block, setting->loops, shard));
   assert_ok(shard_add_levels(with, directory, levels, shard));
   assert_ok(shard_add_relays(with, directory, NULL, with->lone ? &whole : NULL, shard));
-  assert_int_equal(shard->in.halo.relay != NULL, with->nodes > 1 && with->nodes < with->size);
+  assert_int_equal(shard->in.halo.relay != NULL, with->nodes > 1 && network.local_size > setting->columns);
   assert_ok(shard_read_data(with, dataset, directory, NORMALIZE_NONE, shard));
   assert_ok(shard_read_split(with, dataset, directory, 0, shard));
 }
