@@ -124,7 +124,8 @@ static void exchange_with_some(struct halo *halo, const struct shard *shard, con
     if (away[r]) reach->at[r] = away[r];
 }
 
-/* By messages; then, where devices reach each other's memory, by stores. */
+/* By messages; then, where devices reach each other's memory, by stores, without which their rows are not
+ * handed on. */
 static void exchange_over_arena(struct halo *halo, const struct shard *shard, int64_t width) {
   struct arena arena = arena_measure(&device);
   struct comm_reach reach = {0};
@@ -132,7 +133,7 @@ static void exchange_over_arena(struct halo *halo, const struct shard *shard, in
   lay_out(halo, shard, width, &arena, &place);
   assert_ok(arena_allocate(&arena, "halo test"));
   lay_out(halo, shard, width, &arena, &place);
-  exchange(halo, shard, &place, 0);
+  if (!halo->relay || !ranks_on_gpu()) exchange(halo, shard, &place, 0);
   const struct halo_landing out = {place.landing.data, 0}, back = {place.back.data, 3};
   assert_ok(comm_reach_open(&comm, arena.base, &reach));
   assert_ok(halo_meet(halo, &comm, &kernels, &reach, out, back));
