@@ -123,6 +123,8 @@ settings() {
 # Of the metrics of a run: without its times and bytes; "EPOCH LOSS" a line; a field of the last line.
 untimed() { sed -E 's/, *"(ms|seconds|peak_bytes|time)": *[^,}]*//g' "$1/metrics.jsonl"; }
 losses() { sed -nE 's/.*"epoch": *([0-9]+), *"loss": *([^,}]*).*/\1 \2/p' "$1/metrics.jsonl"; }
+# exchanged FILE: bytes that a rank sends in an epoch, of gnnbench epoch --json; the mean where there are several.
+exchanged() { sed -n 's/^{"op": "exchange".*profiled.*"bytes": \([0-9.e+]*\),.*/\1/p' "$1"; }
 final() { sed -nE "s/.*\"final\": *true.*\"$2\": *([^,}]*).*/\1/p" "$1/metrics.jsonl"; }
 
 # on_ranks RANKS COMMAND...: one rank needs no mpirun.

@@ -52,7 +52,8 @@ struct grid_seconds {
 struct grid_seconds grid_cost(const struct grid_work *work, const struct grid_machine *machine,
                               struct grid grid);
 
-/* Of all R x C with so many ranks the least; P x 1 unless another one takes a fifth less or more. Ranks hold
+/* Of all R x C with so many ranks the least; P x 1 unless another one takes a fifth less or more, of
+ * processors of several hosts anything less. Ranks hold
  * the arcs of their part in no more than a quarter of their memory. *second: the next best, or P x 1 where
  * another one was taken; P x 1 where there is none. */
 struct grid grid_cost_least(const struct grid_work *work, const struct grid_machine *machine, int ranks,

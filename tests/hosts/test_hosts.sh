@@ -194,6 +194,25 @@ takes_grid() {
     awk '{ d = $2 - $4; if (d < -1e-9 || d > 1e-9) exit 1; n++ } END { exit n != 5 }' || fail "the grids disagree"
 }
 
+# A row goes to another host once, and on from there: together the ranks send what each foresees by itself, and that is less than
+# where each rank would get it from its owner.
+sends_rows_once() {
+  local setting=(--set dataset.path="$PWD/dense.h5" --set partition.grid=6x1 --reps 1 --json) rank each sum
+  (on a mpirun -n 6 --hostfile three --bind-to none --mca plm_rsh_agent "$folder/agent" "$GNNTRAIN_BIN/gnnbench" epoch \
+    run.toml "${setting[@]}") >epoch.txt 2>&1 </dev/null || { cat epoch.txt; fail "gnnbench epoch on three hosts failed"; }
+  for each in 2 6; do
+    for rank in 0 1 2 3 4 5; do
+      works gnnbench epoch run.toml "${setting[@]}" --as $rank/6 --network "nvlink,400gbit,$each"
+      exchanged out.txt
+    done >sent.$each
+    sum=$(awk '{ sum += $1 } END { print sum / NR }' sent.$each)
+    case $each in
+      2) holds "$sum > 0 && $sum - $(exchanged epoch.txt) < .01 && $(exchanged epoch.txt) - $sum < .01" "bytes on three hosts" ;;
+      6) holds "$(exchanged epoch.txt) < .7 * $sum" "bytes where rows travel once" ;;
+    esac
+  done
+}
+
 # together SCENARIO...: side by side, since they mostly wait.
 together() {
   local one
@@ -250,6 +269,7 @@ main() {
   undisturbed 1
   rm -rf undisturbed/run
   takes_grid
+  sends_rows_once
   for ((one = 0; one < ${#scenarios[@]}; one += 4)); do together "${scenarios[@]:one:4}"; done
   ((failed == 0)) || exit 1
   for one in "${scenarios[@]}"; do

@@ -71,9 +71,6 @@ works gnntrain config.toml --plan 4 --set partition.grid=2x2 --quiet
 says '^ +4 +2x2 '
 works gnntrain config.toml --plan 2 --set runtime.rows=all --set model.type=sage --set model.norm=batch --quiet
 
-# exchanged FILE: bytes that a rank sends in an epoch, of gnnbench epoch --json.
-exchanged() { sed -n 's/^{"op": "exchange".*profiled.*"bytes": \([0-9.e+]*\),.*/\1/p' "$1"; }
-
 # What a rank sends, as each of them says by itself, is what they send together; and what the plan says, in MB.
 for setting in model.type=gcn runtime.rows=all model.type=gat; do
   works mpirun -n 2 --oversubscribe --bind-to none gnnbench epoch config.toml --set $setting --reps 1 --json
