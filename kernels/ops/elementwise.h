@@ -70,7 +70,7 @@ enum { PUT_BLOCKS = 32 }; /* at most */
  * 12). Each block of threads signals the block of the same number on every peer when it begins, and again
  * when it has stored its share; it waits for their signals before it stores and before it ends. So nothing is
  * stored before the peer's put has begun, and all that the peers store is there when this one ends. On the
- * stream of the exchange. */
+ * stream of stores. */
 struct put {
   struct tensor x;
   const int32_t *rows; /* NULL: row i is i */

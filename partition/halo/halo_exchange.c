@@ -23,22 +23,32 @@ int halo_prepare(struct halo *halo, struct arena *arena) {
   return prepare(&halo->relay->second, arena);
 }
 
-/* The stream of the exchange goes on from here. */
+/* `stream` goes on when `other` has come so far. */
+static int follow(struct kernels *k, enum stream stream, enum stream other, enum event event) {
+  TRY(device_record(k->device, event, other));
+  return device_wait(k->device, stream, event);
+}
+
+/* Messages and stores go on from here, beside each other. */
 static int begin(struct kernels *k) {
-  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
-  return device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED);
+  TRY(follow(k, STREAM_EXCHANGE, STREAM_COMPUTE, EVENT_PACKED));
+  return device_wait(k->device, STREAM_STORES, EVENT_PACKED);
+}
+
+/* Both have ended where the stream of messages has come. */
+static int join_stores(struct kernels *k) {
+  return follow(k, STREAM_EXCHANGE, STREAM_STORES, EVENT_STORED);
 }
 
 int messages_start(struct comm *comm, struct kernels *k, const struct message *sends, int send_count,
                    const struct message *recvs, int recv_count) {
-  TRY(begin(k));
+  TRY(follow(k, STREAM_EXCHANGE, STREAM_COMPUTE, EVENT_PACKED));
   return comm_exchange(comm, sends, send_count, recvs, recv_count);
 }
 
 int messages_finish(struct comm *comm, struct kernels *k) {
   TRY(comm_wait(comm));
-  TRY(device_record(k->device, EVENT_RECEIVED, STREAM_EXCHANGE));
-  return device_wait(k->device, STREAM_COMPUTE, EVENT_RECEIVED);
+  return follow(k, STREAM_COMPUTE, STREAM_EXCHANGE, EVENT_RECEIVED);
 }
 
 /* Without the other ranks all go as messages, which take the time of stores where these would be. */
@@ -100,6 +110,7 @@ static int start(struct halo *halo, struct comm *comm, struct kernels *k, struct
   if (first_half > 0) {
     TRY(halo_put(halo, comm, k, &what));
     TRY(exchange(halo, comm, packed, HALO_SENT, tail, first_half));
+    TRY(join_stores(k));
     TRY(device_record(k->device, EVENT_FIRST_HALF, STREAM_EXCHANGE));
   }
   what.first = first_half;
@@ -108,9 +119,15 @@ static int start(struct halo *halo, struct comm *comm, struct kernels *k, struct
   return exchange(halo, comm, packed, HALO_SENT, tail, packed.stride - first_half);
 }
 
-static int hand_on(struct halo_relay *relay, struct comm *comm, struct kernels *k, struct tensor packed,
-                   struct tensor landed) {
-  return start(&relay->second, comm, k, landed, NULL, packed, landed, 0);
+/* On streams what came is stored once all of it is there. */
+static int hand_on(struct halo_relay *relay, struct comm *comm, struct kernels *k, struct tensor landed) {
+  landed.cols = landed.stride;
+  const struct halo_columns what = {.x = landed, .stride = landed.stride, .end = landed.cols};
+  if (!relay->second.peers) return OK;
+  TRY(begin(k));
+  TRY(follow(k, STREAM_STORES, STREAM_EXCHANGE, EVENT_CAME));
+  TRY(halo_put(&relay->second, comm, k, &what));
+  return exchange(&relay->second, comm, landed, HALO_SENT, landed, landed.cols);
 }
 
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
@@ -119,7 +136,7 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
   if (!relay) return start(halo, comm, k, x, scale, packed, tail, first_half);
   tail.rows = halo_landing_rows(halo);
   TRY(start(&relay->first, comm, k, x, scale, packed, tail, 0));
-  if (!relay->on_host) return hand_on(relay, comm, k, packed, tail);
+  if (!relay->on_host) return hand_on(relay, comm, k, tail);
   relay->packed = packed;
   relay->landed = tail;
   return OK;
@@ -139,11 +156,17 @@ int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, s
   return exchange(halo, comm, from, HALO_CAME, to, from.stride);
 }
 
+static int finish(const struct halo *halo, struct comm *comm, struct kernels *k) {
+  if (!halo->peers) return OK;
+  TRY(join_stores(k));
+  return messages_finish(comm, k);
+}
+
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
   struct halo_relay *relay = halo->relay;
-  if (!relay) return halo->peers ? messages_finish(comm, k) : OK;
-  if (!relay->on_host) return messages_finish(comm, k);
-  if (relay->first.peers) TRY(messages_finish(comm, k));
-  TRY(hand_on(relay, comm, k, relay->packed, relay->landed));
-  return relay->second.peers ? messages_finish(comm, k) : OK;
+  if (!relay) return finish(halo, comm, k);
+  if (!relay->on_host) return finish(relay->second.peers ? &relay->second : &relay->first, comm, k);
+  TRY(finish(&relay->first, comm, k));
+  TRY(start(&relay->second, comm, k, relay->landed, NULL, relay->packed, relay->landed, 0));
+  return finish(&relay->second, comm, k);
 }

@@ -184,8 +184,8 @@ int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, cons
                          .turn = near->turn,
                          .ended = near->ended};
   comm->sent += bytes;
-  profile_begin_beside(STREAM_EXCHANGE, "exchange", (double)bytes);
+  profile_begin_beside(STREAM_STORES, "exchange", (double)bytes);
   int code = op_put(k, &op);
-  profile_end_beside(STREAM_EXCHANGE);
+  profile_end_beside(STREAM_STORES);
   return code;
 }

@@ -11,8 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAM_HOST, STREAMS };
-enum event { EVENT_PACKED, EVENT_FIRST_HALF, EVENT_RECEIVED, EVENT_COPIES, EVENT_COPIED, EVENTS };
+/* Of the exchange: messages, and what is stored into other devices. */
+enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAM_HOST, STREAM_STORES, STREAMS };
+enum event {
+  EVENT_PACKED,
+  EVENT_CAME,
+  EVENT_STORED,
+  EVENT_FIRST_HALF,
+  EVENT_RECEIVED,
+  EVENT_COPIES,
+  EVENT_COPIED,
+  EVENTS
+};
 enum { MARKS = 8 };
 
 struct device_graph; /* recorded work */

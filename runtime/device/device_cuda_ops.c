@@ -143,7 +143,7 @@ static int open_streams(struct device_cuda *cuda) {
   TRY_CUDA(cudaDeviceGetStreamPriorityRange(&last, &first));
   for (int i = 0; i < STREAMS; i++)
     TRY_CUDA(cudaStreamCreateWithPriority(&cuda->stream[i], cudaStreamNonBlocking,
-                                          i == STREAM_EXCHANGE ? first : last));
+                                          i == STREAM_EXCHANGE || i == STREAM_STORES ? first : last));
   for (int i = 0; i < EVENTS; i++)
     TRY_CUDA(cudaEventCreateWithFlags(&cuda->event[i], cudaEventDisableTiming));
   for (int i = 0; i < MARKS; i++) TRY_CUDA(cudaEventCreate(&cuda->mark[i]));

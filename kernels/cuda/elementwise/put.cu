@@ -113,7 +113,7 @@ static __global__ void __launch_bounds__(THREADS) put_kernel(const __grid_consta
 }
 
 template <class T, class V> static int launch(struct kernels *k, const struct put *op) {
-  const cudaStream_t stream = device_cuda_stream(k->device, STREAM_EXCHANGE);
+  const cudaStream_t stream = device_cuda_stream(k->device, STREAM_STORES);
   put_kernel<T, V><<<(unsigned)op->blocks, THREADS, 0, stream>>>(*op);
   TRY_LAUNCH();
   return OK;
