@@ -19,13 +19,16 @@ int propagation_plan(struct propagation *p, struct run *run, struct arena *arena
   return p->ops->plan(p, run, arena, width);
 }
 
-/* Rows go to other ranks in two ways. */
+/* Rows go to other ranks in several ways. */
 static void say_reach(const struct propagation *p, const struct run *run) {
   int near = 0;
   for (int r = 0; p->exchange.reach.at && r < run->comm->size; r++) near += p->exchange.reach.at[r] != NULL;
-  if (run->comm->size > 1 && !run->comm->lone && !run->device->ops->on_host)
+  if (run->comm->size == 1 || run->comm->lone) return;
+  if (!run->device->ops->on_host)
     log_detail("exchange: rank 0 stores rows into the memory of %d ranks and sends messages to %d", near,
                run->comm->size - 1 - near);
+  if (run->shard->in.halo.relay)
+    log_detail("exchange: a row goes to another host once, and on from there to the ranks that need it");
 }
 
 int propagation_start(struct propagation *p, struct run *run, void *block) {

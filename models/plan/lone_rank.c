@@ -25,7 +25,7 @@ static int make_shard(struct lone_rank *lone, struct job *job, const struct devi
   TRY(directory_init(comm, &job->partition, &lone->directory));
   TRY(shard_init(comm, &job->dataset, &lone->directory, &job->block, job->loops, &lone->shard));
   TRY(shard_add_levels(comm, &lone->directory, &job->levels.levels, &lone->shard));
-  TRY(add_relays(lone, job));
+  if (job->relays) TRY(add_relays(lone, job));
   TRY(read_data(lone, job, device));
   return shard_read_split(comm, &job->dataset, &lone->directory, job->config.dataset.split, &lone->shard);
 }

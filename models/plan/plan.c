@@ -95,6 +95,7 @@ static int divide(const struct plan *plan, struct job *job, uint64_t hash) {
                                        .precision = config->runtime.precision,
                                        .network = plan->network,
                                        .overlaps = config->runtime.overlap,
+                                       .relays = config->runtime.exchange == EXCHANGE_AUTO,
                                        .memory = (int64_t)plan->gpu->memory_bytes};
   return lone_rank_divide(job, &machine, hash);
 }
@@ -135,7 +136,7 @@ static double exchange_of(const struct plan *plan, const struct plan_row *last, 
 static void estimate(const struct plan *plan, const struct plan_row *before, const struct plan_row *last,
                      struct plan_row *row) {
   const double ranks = row->ranks, from = last->ranks, first = before->ranks;
-  const double growth = before->sent > 0 && last->sent > 0
+  const double growth = before->sent > 0 && last->sent > 0 && before->grid.cols == last->grid.cols
                             ? log(last->sent / before->sent) / log(from / first)
                             : 0;
   *row = (struct plan_row){.ranks = row->ranks, .estimated = 1, .reduced = last->reduced};

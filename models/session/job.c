@@ -43,7 +43,7 @@ static void say_constants(const struct job *job) {
 
 static int finish_device(struct job *job) {
   TRY(startup_finish(&job->startup));
-  TRY(startup_connect_peers(&job->startup, &job->config, &job->directory, &job->shard));
+  TRY(startup_connect_peers(&job->startup, &job->config, &job->directory, job->relays, &job->shard));
   say_constants(job);
   footprint_add_program(&job->footprint, &job->device,
                         shard_bytes(&job->shard) + directory_bytes(&job->directory));
@@ -145,6 +145,7 @@ struct grid_machine job_machine(const struct job *job) {
                                .network = grid_cost_network(model, job->comm.local_size),
                                .threads = omp_get_max_threads(),
                                .overlaps = !on_host && job->config.runtime.overlap,
+                               .relays = on_host || job->config.runtime.exchange == EXCHANGE_AUTO,
                                .memory = memory_of_rank(job)};
 }
 
@@ -153,11 +154,15 @@ static int divide_by_grid(struct job *job, struct comm *ranks, const struct grid
                           uint64_t hash) {
   const struct grid before = job->grid;
   TRY(divide_nodes(job, hash));
-  if (!machine || job->levels.levels.count > 0) return OK;
-  TRY(job_grid_choose(&job->config, ranks, &job->dataset, &job->partition, machine, &job->grid));
-  if (job->grid.cols == before.cols) return OK;
-  partition_free(&job->partition);
-  return divide_nodes(job, hash);
+  if (!machine) return OK;
+  if (job->levels.levels.count == 0)
+    TRY(job_grid_choose(&job->config, ranks, &job->dataset, &job->partition, machine, &job->grid));
+  if (job->grid.cols != before.cols) {
+    partition_free(&job->partition);
+    TRY(divide_nodes(job, hash));
+  }
+  return job_grid_relays(&job->config, ranks, &job->dataset, &job->partition, machine, job->grid,
+                         &job->relays);
 }
 
 int job_divide(struct job *job, struct comm *ranks, const struct grid_machine *machine, uint64_t hash) {

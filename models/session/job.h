@@ -23,6 +23,7 @@ struct job {
   int hypergraph;             /* the type of model runs on one */
   enum self_loops loops;
   struct grid grid;
+  int relays; /* rows between hosts are to travel to each host once */
   struct job_levels levels;
   struct shard shard;
   struct trainer trainer;

@@ -71,9 +71,24 @@ int job_grid_choose(const struct config *config, struct comm *comm, const struct
   const struct grid_work work = job_grid_work(config, type, dataset, partition);
   if (!stands || work.sums == 0) return OK;
   if (config->runtime.exchange != EXCHANGE_AUTO) ranks.network.stored = ranks.network.within;
-  ranks.relays = ranks.model->of_a_thread || config->runtime.exchange == EXCHANGE_AUTO;
   if (comm->rank == 0) *grid = grid_cost_least(&work, &ranks, comm->size, &other);
   TRY(comm_broadcast(comm, grid, (int64_t)sizeof *grid, 0));
   if (grid->cols != other.cols) say(&work, &ranks, *grid, other);
+  return OK;
+}
+
+int job_grid_relays(const struct config *config, struct comm *comm, const struct dataset *dataset,
+                    const struct partition *partition, const struct grid_machine *machine, struct grid grid,
+                    int *relays) {
+  const struct model_type *type = NULL;
+  int64_t stands = 0, taken = machine->relays;
+  TRY(comm_agree(comm, model_type_of(config->model.type, &type)));
+  TRY(stands_by_hosts(comm, &stands));
+  if (stands) {
+    const struct grid_work work = job_grid_work(config, type, dataset, partition);
+    taken = grid_cost_relays(&work, machine, grid, partition->parts);
+  }
+  TRY(comm_broadcast(comm, &taken, (int64_t)sizeof taken, 0));
+  *relays = (int)taken;
   return OK;
 }

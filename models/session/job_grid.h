@@ -25,4 +25,11 @@ struct grid_work job_grid_work(const struct config *config, const struct model_t
 int job_grid_choose(const struct config *config, struct comm *comm, const struct dataset *dataset,
                     const struct partition *partition, const struct grid_machine *machine, struct grid *grid);
 
+/* Collective. Whether rows between hosts are predicted to come sooner where they travel to each host once
+ * (grid_cost_relays), the same on all ranks; rank 0 decides. Where hosts have not as many ranks each that
+ * follow each other, always where that may be. machine: as above. */
+int job_grid_relays(const struct config *config, struct comm *comm, const struct dataset *dataset,
+                    const struct partition *partition, const struct grid_machine *machine, struct grid grid,
+                    int *relays);
+
 #endif

@@ -70,11 +70,11 @@ int startup_finish(struct startup *startup) {
 
 /* Rows of a halo are stored where that can be; slices of columns always go as messages. */
 static int find_peers(struct startup *o, const struct config *config, const struct directory *directory,
-                      struct shard *shard, uint8_t *peer, uint8_t *near) {
+                      int relays, struct shard *shard, uint8_t *peer, uint8_t *near) {
   struct comm *comm = o->comm;
   const int cols = directory->grid.cols, first = comm->rank / cols * cols;
   if (config->runtime.exchange == EXCHANGE_AUTO) TRY(comm_reach_find(comm, near));
-  TRY(shard_add_relays(comm, directory, near, NULL, shard));
+  if (relays) TRY(shard_add_relays(comm, directory, near, NULL, shard));
   shard_peers(comm, shard, peer);
   for (int r = 0; r < comm->size; r++) peer[r] &= !near[r];
   for (int r = first; r < first + cols; r++) peer[r] = r != comm->rank;
@@ -82,12 +82,12 @@ static int find_peers(struct startup *o, const struct config *config, const stru
 }
 
 int startup_connect_peers(struct startup *startup, const struct config *config,
-                          const struct directory *directory, struct shard *shard) {
+                          const struct directory *directory, int relays, struct shard *shard) {
   struct comm *comm = startup->comm;
   FREED uint8_t *peer = NULL, *near = NULL;
   double begun = profile_clock();
   TRY(comm_agree(comm, memory_arrays("peers", ROOM(&peer, comm->size), ROOM(&near, comm->size))));
-  TRY(find_peers(startup, config, directory, shard, peer, near));
+  TRY(find_peers(startup, config, directory, relays, shard, peer, near));
   TRY(PROFILE_HOST("transport", comm_connect_peers(comm, peer)));
   startup->transport_seconds += profile_clock() - begun;
   return OK;

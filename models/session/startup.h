@@ -32,10 +32,10 @@ int startup_begin(struct startup *startup, struct comm *comm, const struct confi
 int startup_finish(struct startup *startup);
 
 /* Collective, after startup_finish, once the shard is there: ways to the ranks that this one will send
- * messages, so that no others take memory. runtime.exchange and the devices say whose rows are stored, and
- * so whether rows travel between hosts once, for which the shard gets a plan. */
+ * messages, so that no others take memory. runtime.exchange and the devices say whose rows are stored.
+ * relays: the shard gets plans by which rows travel between hosts once, where all that share one are. */
 int startup_connect_peers(struct startup *startup, const struct config *config,
-                          const struct directory *directory, struct shard *shard);
+                          const struct directory *directory, int relays, struct shard *shard);
 
 /* Ends the thread, however far it has come; keeps the current error. After startup_finish it does nothing. */
 void startup_stop(struct startup *startup);

@@ -101,22 +101,40 @@ static double far_share(struct peers peers) {
   return peers.count > 0 ? peers.far / peers.count : 0;
 }
 
-/* Of the halo's rows, of so many bytes each. By gateways those of other hosts come once to each host, a share
- * to each of its ranks in a column, which hands them on to the others. */
-static double halo_seconds(const struct grid_work *work, const struct grid_machine *machine, struct grid grid,
-                           double row) {
-  const struct network *network = &machine->network;
-  const struct network_link *within = network->stored.byte > 0 ? &network->stored : &network->within;
-  const int ranks = grid.rows * grid.cols;
-  const struct peers peers = peers_of(grid, network->local_size, 0);
-  const double nodes = (double)work->nodes, gateways = 1 + peers.count - peers.far,
-               rows = nodes / grid.rows * grid_cost_halo(work, ranks, grid.rows),
-               far = rows * far_share(peers), parts = grid.rows / gateways;
-  if (!machine->relays || gateways <= 1 || parts <= 1)
-    return exchange_seconds(network, within, row * (rows - far), row * far);
-  const double once = nodes / parts * grid_cost_halo(work, ranks, (int)lround(parts)) / gateways;
-  return exchange_seconds(network, within, row * (rows - far), row * fmin(once, far)) +
-         link_seconds(within, row * far * (1 - 1 / gateways));
+/* Rows of the halo that come to a rank, all of them and those from other hosts, each time that a peer there
+ * sends one; and once to a host, of which each of its ranks in a column is the gateway of a share. */
+struct arrivals {
+  double all, far, once;
+  double gateways; /* ranks of a column on a host */
+};
+
+/* work->halo: of so many parts. */
+static struct arrivals arrivals_of(const struct grid_work *work, int parts, struct grid grid,
+                                   int local_size) {
+  const struct peers peers = peers_of(grid, local_size, 0);
+  const double nodes = (double)work->nodes;
+  struct arrivals rows = {.all = nodes / grid.rows * grid_cost_halo(work, parts, grid.rows),
+                          .gateways = 1 + peers.count - peers.far};
+  const double hosts = grid.rows / rows.gateways;
+  rows.far = rows.all * far_share(peers);
+  rows.once = hosts > 1 ? nodes / hosts * grid_cost_halo(work, parts, (int)lround(hosts)) / rows.gateways : 0;
+  return rows;
+}
+
+static const struct network_link *link_within(const struct network *network) {
+  return network->stored.byte > 0 ? &network->stored : &network->within;
+}
+
+/* Of rows of so many bytes that all come from their owners. */
+static double halo_seconds(const struct network *network, const struct arrivals *rows, double row) {
+  return exchange_seconds(network, link_within(network), row * (rows->all - rows->far), row * rows->far);
+}
+
+/* Of those that come to a host once, and on from its gateways. */
+static double relay_seconds(const struct network *network, const struct arrivals *rows, double row) {
+  const struct network_link *within = link_within(network);
+  return exchange_seconds(network, within, row * (rows->all - rows->far), row * fmin(rows->once, rows->far)) +
+         link_seconds(within, row * rows->far * (1 - 1 / rows->gateways));
 }
 
 /* Of an arc of a sum that a rank computes. A processor's takes in proportion to its columns, beside its id:
@@ -147,6 +165,22 @@ static double travelling(const struct grid_machine *machine, struct grid grid, i
   return machine->model->of_a_thread ? all : (double)width / ceil((double)width / slice);
 }
 
+static double halo_row(const struct grid_machine *machine, struct grid grid, int64_t width) {
+  return travelling(machine, grid, width) * number_bytes(machine->precision);
+}
+
+/* Of all sums together. */
+int grid_cost_relays(const struct grid_work *work, const struct grid_machine *machine, struct grid grid,
+                     int parts) {
+  const struct network *network = &machine->network;
+  const struct arrivals rows = arrivals_of(work, parts, grid, network->local_size);
+  const double row = halo_row(machine, grid, work->width), top = halo_row(machine, grid, work->topmost),
+               others = (double)work->sums - 1;
+  if (!machine->relays || work->sums == 0 || !(rows.far > 0) || rows.gateways <= 1) return 0;
+  return others * relay_seconds(network, &rows, row) + relay_seconds(network, &rows, top) <
+         others * halo_seconds(network, &rows, row) + halo_seconds(network, &rows, top);
+}
+
 static struct grid_seconds sum_seconds(const struct grid_work *work, const struct grid_machine *machine,
                                        struct grid grid, int64_t width) {
   const struct network *network = &machine->network;
@@ -157,7 +191,10 @@ static struct grid_seconds sum_seconds(const struct grid_work *work, const struc
                inner = 1 - work->cut * (1 - 1. / grid.rows) / (1 - 1. / ranks);
   const double product = (double)work->arcs / grid.rows *
                          arc_seconds(work, machine, grid_slice(grid, width), part + halo);
-  const double came = halo_seconds(work, machine, grid, cols * bytes);
+  const struct arrivals rows = arrivals_of(work, ranks, grid, network->local_size);
+  const double came = grid_cost_relays(work, machine, grid, ranks)
+                          ? relay_seconds(network, &rows, cols * bytes)
+                          : halo_seconds(network, &rows, cols * bytes);
   const double hidden = machine->overlaps ? fmin(came, inner * product) - network->beside * came : 0;
   struct grid_seconds seconds = {came, product + came - hidden};
   if (grid.cols == 1) return seconds;

@@ -9,8 +9,8 @@
  * - the way to slices and back: 2 (C - 1) / C N / P rows of w columns, beside which nothing runs;
  * - passes over own rows, 6 N / P w e bytes: slices packed and unpacked, and the epilogue by itself.
  * Bytes go to ranks of the same host and of others as the grid lies on hosts; both ways are used at once.
- * Where a row travels to a host once (partition/halo/halo_relay.h), the halo is that of as many parts as
- * hosts hold together, shared by the ranks of a host, and then goes on to those that need it. Rows that
+ * Where that is shorter a row travels to a host once (partition/halo/halo_relay.h): the halo of a part for
+ * each host comes to its ranks, a share to each, and then goes on to those that need it. Rows that
  * travel are counted as Tripathy, Yelick and Buluc (SC 2020) do. Left out: that ranks differ, and what all
  * grids share. */
 #ifndef PARTITION_GRAPH_GRID_COST_H
@@ -27,7 +27,7 @@ struct grid_machine {
   struct network network; /* of a rank */
   int threads;            /* of a rank, where the model is of a thread */
   int overlaps;           /* the halo comes while own columns are summed */
-  int relays;             /* a row of the halo travels to another host once */
+  int relays;             /* rows of the halo may travel to another host once */
   int64_t memory;         /* bytes of a rank */
 };
 
@@ -58,6 +58,11 @@ struct grid_seconds grid_cost(const struct grid_work *work, const struct grid_ma
  * another one was taken; P x 1 where there is none. */
 struct grid grid_cost_least(const struct grid_work *work, const struct grid_machine *machine, int ranks,
                             struct grid *second);
+
+/* Whether the halos of an epoch come sooner in that grid where rows travel to a host once. The halo and the
+ * cut of `work` are of so many parts, as many as the grid has or more. */
+int grid_cost_relays(const struct grid_work *work, const struct grid_machine *machine, struct grid grid,
+                     int parts);
 
 /* Rows that come to parts of the graph, for each node, where the graph is cut into fewer `parts` than those
  * `ranks` whose halo and cut work has.

@@ -58,6 +58,33 @@ TEST(what_ranks_differ_in_makes_no_difference) {
   fixture_close(&job);
 }
 
+static int relayed(const struct grid_machine *machine) {
+  int relays = -1;
+  assert_ok(job_grid_relays(&job.config, &job.comm, &job.dataset, &job.partition, machine,
+                            (struct grid){job.comm.size, 1}, &relays));
+  return relays;
+}
+
+/* As if two ranks stood on each host: each needs nearly all rows. Where ranks do not stand so, nothing is
+ * predicted. */
+TEST(rows_travel_to_a_host_once_where_rank_0_predicts_it) {
+  struct grid_machine machine = machine_with(1e-6);
+  fixture_open(&job, &dense, settings);
+  machine.network.local_size = 2;
+  machine.network.within.byte = 1e-8;
+  assert_int_equal(relayed(&machine), 0);
+  machine.relays = 1;
+  assert_int_equal(relayed(&machine), job.comm.size > 2);
+  machine.network.within.start = 1;
+  assert_int_equal(relayed(&machine), 0);
+  if (job.comm.rank > 0) machine.network.within.start = 0;
+  assert_int_equal(relayed(&machine), 0);
+  job.comm.local_size++;
+  assert_int_equal(relayed(&machine), 1);
+  job.comm.local_size--;
+  fixture_close(&job);
+}
+
 TEST(whole_rows_stay_whole) {
   const struct grid_machine slow = machine_with(1e-6);
   fixture_open(&job, &dense, "model.type = \"sage\"\nmodel.aggregator = \"max\"\nruntime.rows = \"all\"\n");

@@ -145,6 +145,31 @@ TEST(rows_that_travel_to_a_host_once_are_shared_by_its_ranks) {
   assert_close(grid_cost(&work, &machine, parts).exchange, with, 0);
 }
 
+/* Where the second way takes longer than it saves, or nothing is to be saved, they travel as ever. */
+TEST(rows_travel_once_where_that_is_shorter) {
+  const struct grid_work work = {8000, 8000000, 0, 7, .875, 1, 64, 64};
+  struct grid_work more = work;
+  struct grid_machine machine = gpus(&cost_model_h100, 4);
+  const struct grid parts = {8, 1}, columns = {2, 4};
+  machine.network.stored = (struct network_link){.start = 0, .byte = 1e-10};
+  machine.network.between = (struct network_link){.start = 0, .byte = 1e-9};
+  assert_int_equal(grid_cost_relays(&work, &machine, parts, 8), 0);
+  machine.relays = 1;
+  assert_int_equal(grid_cost_relays(&work, &machine, parts, 8), 1);
+  assert_int_equal(grid_cost_relays(&work, &machine, columns, 8), 0);
+  machine.network.stored.start = 64 * 2 * 4000 * 1e-9;
+  const double as_ever = grid_cost(&work, &machine, parts).exchange;
+  assert_int_equal(grid_cost_relays(&work, &machine, parts, 8), 0);
+  machine.relays = 0;
+  assert_close(grid_cost(&work, &machine, parts).exchange, as_ever, 0);
+  machine.relays = 1; /* of two sums one is wide enough */
+  more.sums = 2;
+  more.width = 640;
+  assert_int_equal(grid_cost_relays(&more, &machine, parts, 8), 1);
+  more.sums = 0;
+  assert_int_equal(grid_cost_relays(&more, &machine, parts, 8), 0);
+}
+
 /* Slices are of eight columns and more: those that have one receive as much as if there were no others. */
 TEST(narrow_sums_leave_ranks_idle) {
   const struct grid_work work = {8000, 80000, 0, 3, .75, 1, 16, 16};
