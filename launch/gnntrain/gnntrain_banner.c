@@ -10,16 +10,16 @@ static void print_graph(const struct job *job) {
   const int64_t *nodes = job->shard.split_global;
   char size[128], graphs[48] = "";
   if (d->graphs > 0) snprintf(graphs, sizeof graphs, "%lld graphs, ", (long long)d->graphs);
-  if (job->hypergraph)
+  if (job->type->on_hypergraph)
     snprintf(size, sizeof size, "%lld vertices, %lld hyperedges", (long long)d->nodes,
              (long long)d->hyperedges);
   else
     snprintf(size, sizeof size, "%s%lld nodes, %lld arcs%s%s", graphs, (long long)d->nodes,
              (long long)d->edges, d->directed ? ", directed" : "", d->weighted ? ", weighted" : "");
   log_info("  %-11s %s: %s, %lld features, %lld classes; %lld train, %lld val, %lld test",
-           job->hypergraph ? "hypergraph"
-           : d->graphs > 0 ? "graphs"
-                           : "graph",
+           job->type->on_hypergraph ? "hypergraph"
+           : d->graphs > 0          ? "graphs"
+                                    : "graph",
            d->name, size, (long long)d->features, (long long)d->classes, (long long)nodes[SPLIT_TRAIN],
            (long long)nodes[SPLIT_VAL], (long long)nodes[SPLIT_TEST]);
 }
@@ -46,7 +46,7 @@ static void print_ranks(const struct job *job) {
 
 static void print_partition(const struct job *job) {
   char text[256];
-  if (job->hypergraph)
+  if (job->type->on_hypergraph)
     star_expansion_text(&job->partition, &job->config, job->dataset.nodes, job->dataset.incidences, text,
                         sizeof text);
   else

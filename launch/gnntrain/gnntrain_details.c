@@ -24,7 +24,7 @@ static void print_settings(const struct job *job) {
              (long long)c->runtime.vector_threshold);
   if (c->runtime.layout != LAYOUT_AUTO)
     log_detail("  layout      %s%s of sparse products, on GPUs", layout_name[c->runtime.layout], threshold);
-  if (job->hypergraph && c->runtime.incidence != INCIDENCE_AUTO)
+  if (job->type->on_hypergraph && c->runtime.incidence != INCIDENCE_AUTO)
     log_detail("  hyperedges  %s", incidence_name[c->runtime.incidence]);
   print_model(job);
   if (c->train.weight_decay_convolutions >= 0)
@@ -40,7 +40,7 @@ static void print_graph(const struct job *job) {
   char graphs[48] = "";
   if (d->graphs > 0) snprintf(graphs, sizeof graphs, "%lld graphs, ", (long long)d->graphs);
   const struct shard *shard = &job->shard;
-  if (job->hypergraph)
+  if (job->type->on_hypergraph)
     log_detail("  hypergraph  %s: %lld vertices, %lld hyperedges, %lld incidences, read in %.1f s", d->name,
                (long long)d->nodes, (long long)d->hyperedges, (long long)d->incidences, job->seconds.read);
   else
@@ -69,7 +69,7 @@ static int print_estimate(struct comm *comm, const char *name, const struct esti
 
 static int print_partition(struct job *job) {
   const struct dataset *d = &job->dataset;
-  if (!job->hypergraph) {
+  if (!job->type->on_hypergraph) {
     partition_print(&job->partition, &job->config, d->edges, !job->device.ops->on_host);
     return OK;
   }

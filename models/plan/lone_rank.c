@@ -1,7 +1,6 @@
 #include "models/plan/lone_rank.h"
 
 #include "models/core/features.h"
-#include "partition/shard/shard_relay.h"
 #include "runtime/base/base.h"
 
 static int read_data(struct lone_rank *lone, struct job *job, const struct device *device) {
@@ -23,7 +22,8 @@ static int add_relays(struct lone_rank *lone, const struct job *job) {
 static int make_shard(struct lone_rank *lone, struct job *job, const struct device *device) {
   struct comm *comm = &lone->comm;
   TRY(directory_init(comm, &job->partition, &lone->directory));
-  TRY(shard_init(comm, &job->dataset, &lone->directory, &job->block, job->loops, &lone->shard));
+  TRY(shard_init(comm, &job->dataset, &lone->directory, &job->block,
+                 model_type_loops(job->type, &job->config), &lone->shard));
   TRY(shard_add_levels(comm, &lone->directory, &job->levels.levels, &lone->shard));
   if (job->relays) TRY(add_relays(lone, job));
   TRY(read_data(lone, job, device));

@@ -178,7 +178,7 @@ static int check(struct job *job, const struct plan *plan) {
   if (precision == PRECISION_FP64)
     FAIL(BAD_INPUT, "--plan is for GPUs, which have no runtime.precision = \"fp64\"; allowed: fp32, "
                     "fp32_strict, tf32, bf16");
-  if (job->hypergraph)
+  if (job->type->on_hypergraph)
     FAIL(BAD_INPUT, "--plan does not know hypergraphs; model.type = \"%s\" runs on one",
          job->config.model.type);
   return partition_check_parts(&job->dataset, most, "nodes");

@@ -52,14 +52,11 @@ static int finish_device(struct job *job) {
 }
 
 static int check_settings(struct job *job) {
-  const struct model_type *type = NULL;
   if (job->ranks == 0) job->ranks = job->comm.size;
-  TRY(model_type_of(job->config.model.type, &type));
+  TRY(model_type_of(job->config.model.type, &job->type));
   TRY(model_type_check(&job->config, NULL));
   TRY(device_check(job->config.runtime.device));
-  job->hypergraph = type->on_hypergraph;
-  job->loops = model_type_loops(type, &job->config);
-  return job_grid_read(&job->config, job->ranks, type, &job->grid);
+  return job_grid_read(&job->config, job->ranks, job->type, &job->grid);
 }
 
 int job_check_settings(struct job *job) {
@@ -67,10 +64,10 @@ int job_check_settings(struct job *job) {
 }
 
 static int check_dataset(const struct job *job, const struct dataset *dataset, const char *path) {
-  if (job->hypergraph && dataset->hyperedges == 0)
+  if (job->type->on_hypergraph && dataset->hyperedges == 0)
     FAIL(BAD_INPUT, "%s: has no /hypergraph, on which model.type = \"%s\" runs", path,
          job->config.model.type);
-  if (!job->hypergraph && !dataset->has_graph)
+  if (!job->type->on_hypergraph && !dataset->has_graph)
     FAIL(BAD_INPUT, "%s: has no /graph to train on%s", path,
          dataset->hyperedges ? "; model.type hgnn, unigcnii and unigin run on its /hypergraph" : "");
   if (dataset->graphs > 0 && job->grid.cols > 1)
@@ -86,7 +83,7 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
 
 static int check_ahead(const struct job *job) {
   TRY(objective_check(&job->config, &job->dataset));
-  return partition_check_ahead(&job->config, &job->dataset, job->hypergraph, job->grid.rows);
+  return partition_check_ahead(&job->config, &job->dataset, job->type->on_hypergraph, job->grid.rows);
 }
 
 /* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
@@ -112,7 +109,7 @@ static int hash_graphs(struct dataset *dataset, uint64_t *hash) {
 /* This rank's block of rows of the graph and the hash of all of it. */
 static int read_block(struct job *job, uint64_t *hash) {
   struct comm *comm = &job->comm;
-  if (!job->hypergraph) {
+  if (!job->type->on_hypergraph) {
     TRY(graph_read_block(comm, &job->dataset, &job->block, hash));
     return comm_agree(comm, hash_graphs(&job->dataset, hash));
   }
@@ -167,7 +164,7 @@ static int divide_by_grid(struct job *job, struct comm *ranks, const struct grid
 
 int job_divide(struct job *job, struct comm *ranks, const struct grid_machine *machine, uint64_t hash) {
   struct comm *comm = &job->comm;
-  if (!job->hypergraph) return divide_by_grid(job, ranks, machine, hash);
+  if (!job->type->on_hypergraph) return divide_by_grid(job, ranks, machine, hash);
   return star_expansion_partition(comm, &job->config, &job->dataset, hash, &job->block, work_of(job),
                                   comm->size, job->config.log.dir, &job->partition);
 }
@@ -175,11 +172,12 @@ int job_divide(struct job *job, struct comm *ranks, const struct grid_machine *m
 /* Of a hypergraph that of its star, too, until its hyperedges have come. */
 static int make_directory(struct job *job, struct directory *star) {
   struct comm *comm = &job->comm;
-  struct directory *directory = job->hypergraph ? star : &job->directory;
+  struct directory *directory = job->type->on_hypergraph ? star : &job->directory;
   TRY(directory_init(comm, &job->partition, directory));
   partition_forget_nodes(&job->partition);
   TRY(job_levels_order(&job->levels, comm, directory));
-  return job->hypergraph ? directory_init_first(comm, star, job->dataset.nodes, &job->directory) : OK;
+  return job->type->on_hypergraph ? directory_init_first(comm, star, job->dataset.nodes, &job->directory)
+                                  : OK;
 }
 
 static int divide_hypergraph(struct job *job, const struct directory *star, struct graph *expansion) {
@@ -195,14 +193,15 @@ static int divide_graph(struct job *job) {
   ENDED_BY(graph_free) struct graph expansion = {0};
   ENDED_BY(directory_free) struct directory star = {0};
   TRY(PROFILE_HOST("directory", make_directory(job, &star)));
-  if (job->hypergraph) {
+  if (job->type->on_hypergraph) {
     expansion = job->block;
     job->block = (struct graph){0};
     TRY(comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block)));
   }
-  TRY(shard_init(comm, &job->dataset, &job->directory, &job->block, job->loops, &job->shard));
+  TRY(shard_init(comm, &job->dataset, &job->directory, &job->block, model_type_loops(job->type, &job->config),
+                 &job->shard));
   TRY(PROFILE_HOST("cut levels", shard_add_levels(comm, &job->directory, &job->levels.levels, &job->shard)));
-  if (job->hypergraph) TRY(divide_hypergraph(job, &star, &expansion));
+  if (job->type->on_hypergraph) TRY(divide_hypergraph(job, &star, &expansion));
   levels_forget_nodes(&job->levels.levels);
   return OK;
 }
@@ -220,8 +219,8 @@ static int make_shard(struct job *job) {
 
 /* Where nothing was kept. */
 static int64_t making_bytes(const struct job *job) {
-  return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.rank, job->comm.size,
-                                &job->partition);
+  return partition_making_bytes(&job->config, &job->dataset, job->type->on_hypergraph, job->comm.rank,
+                                job->comm.size, &job->partition);
 }
 
 static void add_training(struct job *job) {
@@ -239,7 +238,8 @@ static int check_needs(struct job *job) {
   struct estimate host = {0}, device = {0};
   int on_host = job->device.ops->on_host;
   int64_t there[2] = {memory_limit(comm->local_size), job->device.memory};
-  needs_add(&job->config, &job->dataset, job->hypergraph, comm->size, &host, on_host ? &host : &device);
+  needs_add(&job->config, &job->dataset, job->type->on_hypergraph, comm->size, &host,
+            on_host ? &host : &device);
   TRY(comm_reduce(comm, there, 2, NUMBER_INT64, REDUCE_SUM));
   TRY(comm_agree(comm, needs_check(&host, "memory", comm->size, there[0])));
   if (on_host) return OK;

@@ -4,6 +4,7 @@
 #ifndef MODELS_SESSION_JOB_H
 #define MODELS_SESSION_JOB_H
 
+#include "models/layers/types.h"
 #include "models/session/footprint.h"
 #include "models/session/job_levels.h"
 #include "models/session/startup.h"
@@ -20,8 +21,7 @@ struct job {
   struct graph block;         /* this rank's block of rows, until it has become the shard */
   struct partition partition; /* of a hypergraph, of its star */
   struct directory directory; /* of the nodes, of a hypergraph's vertices */
-  int hypergraph;             /* the type of model runs on one */
-  enum self_loops loops;
+  const struct model_type *type;
   struct grid grid;
   int relays; /* rows between hosts are to travel to each host once */
   struct job_levels levels;

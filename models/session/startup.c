@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include "models/train/rank_consistency.h"
-#include "partition/shard/shard_relay.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"

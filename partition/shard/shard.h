@@ -47,6 +47,20 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct director
 int shard_add_levels(struct comm *comm, const struct directory *directory, const struct levels *levels,
                      struct shard *shard);
 
+/* What a rank alone (runtime/comm/comm_lone.h) has. */
+struct shard_whole {
+  const struct graph *graph;
+  const struct levels *levels;
+};
+
+/* Collective, once the levels are there. Rows of halos travel to each host once
+ * (partition/halo/halo_relay.h), where there are hosts of several ranks of a column of the grid, and all of
+ * each host reach each other: near[r] of [ranks] says into whose memory this rank stores (comm_reach_find).
+ * Devices that are the host need not. Of a hypergraph's halos none. whole: of a rank alone; else NULL.
+ * Errors: FAILED when memory is short. */
+int shard_add_relays(struct comm *comm, const struct directory *directory, const uint8_t *near,
+                     const struct shard_whole *whole, struct shard *shard);
+
 /* Collective. Features and labels of own rows: each rank reads 1/k of the rows, at most DATASET_BLOCK bytes
  * at a time, and sends them to their owners. Fills data_hash. normalize: afterwards, rows of X divided by
  * their sum (a row with sum 0 stays). Errors: what dataset_read_* say, on the rank that met it. */

@@ -1,6 +1,6 @@
-#include "partition/shard/shard_relay.h"
-
+/* Which halos of a shard have relays, and what they need. */
 #include "partition/halo/halo_relay_lone.h"
+#include "partition/shard/shard.h"
 #include "runtime/base/base.h"
 #include "runtime/device/device.h"
 

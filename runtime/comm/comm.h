@@ -64,9 +64,6 @@ struct comm_ops {
 /* Starts MPI (a program not started by mpirun is rank 0 of 1). argc and argv may be NULL. */
 int comm_open(struct comm *comm, int *argc, char ***argv);
 
-/* The lowest rank on the host of rank r: the same one for all that share it. */
-int comm_host(const struct comm *comm, int r);
-
 /* Ends MPI; after an error that the ranks agreed on, too. Print the error first: this waits for all ranks,
  * and when one has left with a code that is not 0, mpirun ends the others. Where MPI fails even here, this
  * prints why and ends the job. */
@@ -153,6 +150,8 @@ int comm_mpi_handle(struct comm *comm, int *handle);
 
 /* Sums or maxima of one value over the ranks. Errors end the job as above. */
 int comm_sum_int64(struct comm *comm, int64_t *value);
+/* The lowest rank on the node of rank r: the same one for all that share it. */
+int comm_host(const struct comm *comm, int r);
 /* The sum over the ranks of this rank's node. Collective over all. */
 int comm_sum_on_node(struct comm *comm, int64_t *value);
 int comm_max_int64(struct comm *comm, int64_t *value);

@@ -137,10 +137,6 @@ int comm_open(struct comm *comm, int *argc, char ***argv) {
   return code;
 }
 
-int comm_host(const struct comm *comm, int r) {
-  return comm->mpi->peers[r].node;
-}
-
 /* Nobody leaves before all have come. */
 static int meet_at_end(struct comm *comm) {
   MPI_Request request;

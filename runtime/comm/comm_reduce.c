@@ -72,14 +72,17 @@ int comm_sum_int64(struct comm *comm, int64_t *value) {
   return comm_reduce(comm, value, 1, NUMBER_INT64, REDUCE_SUM);
 }
 
+int comm_host(const struct comm *comm, int r) {
+  return comm->mpi->peers[r].node;
+}
+
 int comm_sum_on_node(struct comm *comm, int64_t *value) {
-  const struct comm_peer *peer = comm->mpi->peers;
   char *all = NULL;
   if (comm_is_alone(comm)) return OK;
   TRY(comm_gather_short(comm, comm->mpi->setup, value, sizeof *value, &all, CALL_ALLREDUCE));
   *value = 0;
   for (int r = 0; r < comm->size; r++) {
-    if (peer[r].node == peer[comm->rank].node) *value += ((const int64_t *)(const void *)all)[r];
+    if (comm_host(comm, r) == comm_host(comm, comm->rank)) *value += ((const int64_t *)(const void *)all)[r];
   }
   return OK;
 }

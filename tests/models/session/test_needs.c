@@ -7,7 +7,7 @@ static void is_no_more_than_the_estimate(const struct fixture *f, const char *se
   struct estimate least = {0};
   fixture_open(&job, f, settings);
   int64_t exact = estimate_total(&job.footprint.host);
-  needs_add(&job.config, &job.dataset, job.hypergraph, job.comm.size, &least, &least);
+  needs_add(&job.config, &job.dataset, job.type->on_hypergraph, job.comm.size, &least, &least);
   assert_ok(comm_sum_int64(&job.comm, &exact));
   if (estimate_total(&least) > exact)
     fail_msg("%s: at least %lld, estimated %lld", settings, (long long)estimate_total(&least),

@@ -2,7 +2,7 @@
 #include "partition/halo/halo_exchange.h"
 
 #include "kernels/ops/kernels.h"
-#include "partition/shard/shard_relay.h"
+#include "partition/shard/shard.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/device_list.h"
 #include "tests/on_hosts.h"

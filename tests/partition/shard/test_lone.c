@@ -1,6 +1,6 @@
 /* A rank alone (runtime/comm/comm_lone.h) has the shard, the plans of its halos and the data that it has
  * among the others. */
-#include "partition/shard/shard_relay.h"
+#include "partition/shard/shard.h"
 #include "runtime/comm/comm_lone.h"
 #include "runtime/config/config.h"
 #include "tests/on_hosts.h"
