@@ -114,7 +114,7 @@ struct attending {
 
 /* Where the rows of a graph's exchanges lie, all in one block. */
 struct exchange_rows {
-  struct tensor packed;      /* dtype [send rows, widest exchange] */
+  struct tensor packed;      /* dtype [halo_packed_rows, widest exchange] */
   struct tensor tail;        /* dtype [halo_landing_rows, widest exchange] */
   struct tensor beside;      /* dtype [rows of P, widest exchange] X in that block, where rows are late */
   const struct arena *arena; /* which has the block; borrowed */

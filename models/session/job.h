@@ -18,10 +18,10 @@ struct job {
   struct kernels kernels;
   struct startup startup;
   struct dataset dataset;
-  struct graph block;         /* this rank's block of rows, until it has become the shard */
-  struct partition partition; /* of a hypergraph, of its star */
-  struct directory directory; /* of the nodes, of a hypergraph's vertices */
-  const struct model_type *type;
+  struct graph block;            /* this rank's block of rows, until it has become the shard */
+  struct partition partition;    /* of a hypergraph, of its star */
+  struct directory directory;    /* of the nodes, of a hypergraph's vertices */
+  const struct model_type *type; /* which knows whether it runs on a hypergraph */
   struct grid grid;
   int relays; /* rows between hosts are to travel to each host once */
   struct job_levels levels;
