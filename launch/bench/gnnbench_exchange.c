@@ -38,8 +38,8 @@ static double nothing(const void *context, int64_t i, int64_t j) {
 static int lay_out(struct exchange *e, enum dtype dtype, int64_t width) {
   struct halo *halo = e->plan->halo;
   TRY(halo_prepare(halo, &e->arena));
-  e->packed = tensor_packed(arena_tensor(&e->arena, dtype, halo->send_rows, width), width);
-  e->landing = arena_tensor(&e->arena, dtype, halo->rows, width);
+  e->packed = tensor_packed(arena_tensor(&e->arena, dtype, halo_packed_rows(halo), width), width);
+  e->landing = arena_tensor(&e->arena, dtype, halo_landing_rows(halo), width);
   return OK;
 }
 
@@ -52,7 +52,7 @@ static int prepare(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(bench_matrix_fill(bench, &e->x, dtype, e->plan->own, width, own_value, e->plan->id));
   TRY(bench_matrix_fill(bench, &e->tail, dtype, e->plan->halo->rows, width, nothing, NULL));
   TRY(device_copy(&bench->device, STREAM_COMPUTE, e->landing.data, e->tail.tensor.data,
-                  tensor_bytes(e->landing)));
+                  tensor_bytes(tensor_rows(e->landing, 0, e->plan->halo->rows))));
   return OK;
 }
 
@@ -128,14 +128,20 @@ static int measure_blocks(struct bench *bench, struct bench_row *row) {
   return OK;
 }
 
+/* Rows that leave their owner: of those that go to another host once, that once. */
+static int64_t sent_rows(const struct halo *halo) {
+  return halo->relay ? halo->relay->first.send_rows : halo->send_rows;
+}
+
 static int measure(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(comm_agree(e->comm, prepare(bench, e, width)));
   TRY(meet(bench, e));
-  double bytes = (double)tensor_bytes(e->packed);
+  const int64_t rows = sent_rows(e->plan->halo);
+  double bytes = (double)tensor_bytes(tensor_rows(e->packed, 0, rows));
   TRY(comm_max_double(e->comm, &bytes));
-  struct bench_row row = bench_row_of(
-      bench, "exchange", e->comm->nodes == 1 ? NVLINK_GBYTES : 0, "%lld rows out, width %lld, %.1f MiB",
-      (long long)e->plan->halo->send_rows, (long long)width, bytes / (1 << 20));
+  struct bench_row row = bench_row_of(bench, "exchange", e->comm->nodes == 1 ? NVLINK_GBYTES : 0,
+                                      "%lld rows out, width %lld, %.1f MiB", (long long)rows,
+                                      (long long)width, bytes / (1 << 20));
   row.bytes = bytes;
   TRY(bench_time(bench, run_exchange, e, &row));
   TRY(check(bench, e, &row));

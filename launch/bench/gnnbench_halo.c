@@ -72,9 +72,20 @@ static int make_shard(struct bench *bench, struct bench_halo *h, struct graph *b
   return shard_init(comm, &h->dataset, &h->directory, block, LOOPS_APART, &h->shard);
 }
 
+/* Messages alone go from rank to rank on any hosts. */
+static int add_relays(struct bench *bench, struct bench_halo *h) {
+  FREED uint8_t *near = NULL;
+  struct comm *comm = &bench->comm;
+  if (bench->options->exchange.messages) return OK;
+  TRY(comm_agree(comm, memory_arrays("peers", ROOM(&near, comm->size))));
+  TRY(comm_reach_find(comm, near));
+  return shard_add_relays(comm, &h->directory, near, NULL, &h->shard);
+}
+
 static int make_from_dataset(struct bench *bench, struct bench_halo *h) {
   ENDED_BY(graph_free) struct graph block = {0};
   TRY(make_shard(bench, h, &block));
+  TRY(add_relays(bench, h));
   h->halo = &h->shard.in.halo;
   return OK;
 }

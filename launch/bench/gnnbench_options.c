@@ -188,6 +188,8 @@ static const char *const notes[] = {
     [BENCH_EXCHANGE] =
         "Two ranks or more: mpirun -n 4 gnnbench exchange. A run brings rows into the halo: GPUs of one host store\n"
         "them there, others pack them and send messages; on a GPU runs are recorded once and replayed, as epochs are.\n"
+        "Between hosts of several ranks rows of a dataset go to a host once, and on from there; with --messages each goes\n"
+        "from rank to rank.\n"
         "GB/s counts what leaves the rank that sends most, rows padded to 32 bytes as in training, and is compared with\n"
         "330 GB/s, what an all-to-all brings out of each GPU over NVLink on one host. Every received number is checked.\n"
         "Beside it: the transport's own all-to-all of equal contiguous blocks of as many bytes, the faster of its\n"

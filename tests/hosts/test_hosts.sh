@@ -214,6 +214,13 @@ sends_rows_once() {
   done
 }
 
+# exchanges ROWS-FILE OPTION...: gnnbench exchange, which compares every row that comes, and how many rows it sends.
+exchanges() {
+  (on a mpirun -n 6 --hostfile three --bind-to none --mca plm_rsh_agent "$folder/agent" "$GNNTRAIN_BIN/gnnbench" exchange \
+    --dataset dense.h5 --width 64 --reps 1 --precision fp32 "${@:2}") >exchange.txt 2>&1 </dev/null || { cat exchange.txt; fail "gnnbench exchange on three hosts failed"; }
+  sed -n 's/^exchange *\([0-9]*\) rows out.*/\1/p' exchange.txt >"$1"
+}
+
 # together SCENARIO...: side by side, since they mostly wait.
 together() {
   local one
@@ -271,6 +278,9 @@ main() {
   rm -rf undisturbed/run
   takes_grid
   sends_rows_once
+  exchanges once
+  exchanges each --messages
+  holds "0 < $(cat once) && $(cat once) < .7 * $(cat each)" "rows that gnnbench exchange sends"
   for ((one = 0; one < ${#scenarios[@]}; one += 4)); do together "${scenarios[@]:one:4}"; done
   ((failed == 0)) || exit 1
   for one in "${scenarios[@]}"; do
