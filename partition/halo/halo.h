@@ -41,8 +41,8 @@ struct halo_relay {
                          land, those of the halo and behind them what is to be handed on */
   struct halo second; /* these, to the ranks of this host that need them, this one among them. A peer for
                          each rank and each source of rows; send_row lists rows that have landed */
-  int on_host;        /* messages of the host's memory: the second begins when the host knows that the first
-                         has ended, in halo_finish */
+  int on_host;        /* buffers lie in host memory, and no stream waits for the first exchange: the second
+                         begins in halo_finish, when the first has ended */
   struct tensor packed, landed; /* of an exchange under way, until then */
 };
 

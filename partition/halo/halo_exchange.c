@@ -119,7 +119,7 @@ static int start(struct halo *halo, struct comm *comm, struct kernels *k, struct
   return exchange(halo, comm, packed, HALO_SENT, tail, packed.stride - first_half);
 }
 
-/* On streams what came is stored once all of it is there. */
+/* On a device: once messages have brought all that is to be handed on, it is stored. */
 static int hand_on(struct halo_relay *relay, struct comm *comm, struct kernels *k, struct tensor landed) {
   landed.cols = landed.stride;
   const struct halo_columns what = {.x = landed, .stride = landed.stride, .end = landed.cols};
