@@ -95,17 +95,38 @@ static __device__ __forceinline__ void put_pieces(const struct put &op, const st
   }
 }
 
-/* Each block begins with another peer: all links are in use from the first row on. */
+/* A block's share: rows for each groups-th peer from `group` on, `peers` in all, which `members` blocks store
+ * together. There is one group where an average peer's rows give every thread of all blocks PIECES to have
+ * under way. There are more where many peers have few rows each. */
+struct share {
+  int groups, group, peers, members, member;
+};
+
+static __device__ struct share share_of(const struct put &op, int pieces) {
+  const int64_t rows = op.peer[op.peers - 1].end - op.peer[0].begin;
+  const int64_t full = (int64_t)op.peers * THREADS * PIECES; /* one block for each peer */
+  const int64_t blocks = max((rows * pieces + full - 1) / full, (int64_t)1);
+  const int groups = max((int)min((int64_t)op.peers, gridDim.x / blocks), 1);
+  const int group = (int)blockIdx.x % groups, member = (int)blockIdx.x / groups;
+  return {groups, group, (op.peers - group - 1) / groups + 1, ((int)gridDim.x - group - 1) / groups + 1,
+          member};
+}
+
+/* Each block begins with another peer: all links are in use from the first row on. The share lies in shared
+ * memory for the sake of registers. */
 template <class T, class V>
 static __global__ void __launch_bounds__(THREADS) put_kernel(const __grid_constant__ struct put op) {
+  __shared__ struct share shared;
   const uint32_t turn = op.turn[blockIdx.x];
   constexpr int WIDE = (int)(sizeof(V) / sizeof(T));
-  const int pieces = (int)((op.x.cols + WIDE - 1) / WIDE), step = (int)gridDim.x * THREADS;
+  const int pieces = (int)((op.x.cols + WIDE - 1) / WIDE);
+  if (threadIdx.x == 0) shared = share_of(op, pieces);
   if (!meet(op, turn + 1)) return;
-  for (int p = 0; p < op.peers; p++) {
-    const struct put_peer peer = op.peer[(p + blockIdx.x) % (unsigned)op.peers];
+  const volatile struct share &mine = shared;
+  for (int p = 0; p < mine.peers; p++) {
+    const struct put_peer peer = op.peer[mine.group + (p + mine.member) % mine.peers * mine.groups];
     const int rows = (int)(peer.end - peer.begin);
-    struct walk at((int)(blockIdx.x * THREADS + threadIdx.x), step, pieces);
+    struct walk at(mine.member * THREADS + (int)threadIdx.x, mine.members * THREADS, pieces);
     while (at.row < rows) put_pieces<T, V>(op, peer, rows, at);
   }
   if (!meet(op, turn + 2)) return;
