@@ -79,6 +79,7 @@ struct put {
   int64_t column;      /* of `to`, where the first of x goes */
   int blocks;          /* of threads, as many as the peers' */
   int peers;
+  int64_t stored;              /* rows, for all peers */
   const struct put_peer *peer; /* [peers] on the device */
   uint32_t *turn;              /* [PUT_BLOCKS] on the device, 0 at first: of these peers and no others */
   const int *ended;            /* where it becomes other than 0, nobody comes any more */

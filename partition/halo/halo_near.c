@@ -157,12 +157,17 @@ int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const str
   return OK;
 }
 
-/* Rows that leave this rank. */
-static int64_t rows_of(const struct halo *halo, const struct comm *comm, int back) {
-  int64_t rows = 0;
+struct stored_rows {
+  int64_t all, leaving; /* rows that are stored; those that leave this rank */
+};
+
+static struct stored_rows rows_of(const struct halo *halo, const struct comm *comm, int back) {
+  struct stored_rows rows = {0};
   for (int p = 0; p < halo->peers; p++) {
     const struct halo_peer *peer = &halo->peer[p];
-    if (halo_is_near(halo, p) && peer->rank != comm->rank) rows += back ? peer->came.count : peer->sent.count;
+    const int64_t count = halo_is_near(halo, p) ? (back ? peer->came : peer->sent).count : 0;
+    rows.all += count;
+    if (peer->rank != comm->rank) rows.leaving += count;
   }
   return rows;
 }
@@ -170,8 +175,8 @@ static int64_t rows_of(const struct halo *halo, const struct comm *comm, int bac
 int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what) {
   const struct halo_near *near = halo->near;
   if (!near || near->peers == 0 || near->lone) return OK;
-  const int64_t rows = rows_of(halo, comm, what->back);
-  const int64_t bytes = rows * (what->end - what->first) * dtype_bytes(what->x.dtype);
+  const struct stored_rows rows = rows_of(halo, comm, what->back);
+  const int64_t bytes = rows.leaving * (what->end - what->first) * dtype_bytes(what->x.dtype);
   const int64_t cols = smaller(what->end, what->x.cols) - what->first;
   const struct put op = {.x = tensor_columns(what->x, what->first, cols),
                          .rows = what->back ? NULL : halo->send_row_device,
@@ -180,6 +185,7 @@ int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, cons
                          .column = what->first,
                          .blocks = near->blocks,
                          .peers = near->peers,
+                         .stored = rows.all,
                          .peer = what->back ? near->back : near->out,
                          .turn = near->turn,
                          .ended = near->ended};

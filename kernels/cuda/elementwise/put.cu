@@ -1,5 +1,7 @@
 /* Rows into the memory of other GPUs; see struct put. Few blocks, for what is computed beside them needs the
  * multiprocessors more than the links do, and many pieces of each under way. */
+#include <algorithm>
+
 #include "kernels/cuda/common/vec.cuh"
 #include "kernels/cuda/elementwise/elementwise_ops.h"
 
@@ -95,38 +97,29 @@ static __device__ __forceinline__ void put_pieces(const struct put &op, const st
   }
 }
 
-/* A block's share: rows for each groups-th peer from `group` on, `peers` in all, which `members` blocks store
- * together. There is one group where an average peer's rows give every thread of all blocks PIECES to have
- * under way. There are more where many peers have few rows each. */
-struct share {
-  int groups, group, peers, members, member;
-};
-
-static __device__ struct share share_of(const struct put &op, int pieces) {
-  const int64_t rows = op.peer[op.peers - 1].end - op.peer[0].begin;
-  const int64_t full = (int64_t)op.peers * THREADS * PIECES; /* one block for each peer */
-  const int64_t blocks = max((rows * pieces + full - 1) / full, (int64_t)1);
-  const int groups = max((int)min((int64_t)op.peers, gridDim.x / blocks), 1);
-  const int group = (int)blockIdx.x % groups, member = (int)blockIdx.x / groups;
-  return {groups, group, (op.peers - group - 1) / groups + 1, ((int)gridDim.x - group - 1) / groups + 1,
-          member};
+/* Groups of blocks, which store rows for other peers at the same time. One, where an average peer's rows give
+ * every thread of all blocks PIECES to have under way; more where many peers have few rows each. */
+static int groups_of(const struct put *op, int64_t pieces) {
+  const int64_t full = (int64_t)op->peers * THREADS * PIECES; /* one block for each peer */
+  const int64_t blocks = std::max((op->stored * pieces + full - 1) / full, (int64_t)1);
+  return (int)std::max(std::min((int64_t)op->peers, op->blocks / blocks), (int64_t)1);
 }
 
-/* Each block begins with another peer: all links are in use from the first row on. The share lies in shared
- * memory for the sake of registers. */
+/* Each block begins with another peer of its group's, which are those each `groups` from the group's number
+ * on: all links are in use from the first row on. */
 template <class T, class V>
-static __global__ void __launch_bounds__(THREADS) put_kernel(const __grid_constant__ struct put op) {
-  __shared__ struct share shared;
+static __global__ void __launch_bounds__(THREADS)
+    put_kernel(const __grid_constant__ struct put op, unsigned groups) {
   const uint32_t turn = op.turn[blockIdx.x];
   constexpr int WIDE = (int)(sizeof(V) / sizeof(T));
   const int pieces = (int)((op.x.cols + WIDE - 1) / WIDE);
-  if (threadIdx.x == 0) shared = share_of(op, pieces);
+  const unsigned group = blockIdx.x % groups, member = blockIdx.x / groups;
+  const unsigned members = (gridDim.x - group - 1) / groups + 1, peers = (op.peers - group - 1) / groups + 1;
   if (!meet(op, turn + 1)) return;
-  const volatile struct share &mine = shared;
-  for (int p = 0; p < mine.peers; p++) {
-    const struct put_peer peer = op.peer[mine.group + (p + mine.member) % mine.peers * mine.groups];
+  for (unsigned p = 0; p < peers; p++) {
+    const struct put_peer peer = op.peer[group + (p + member) % peers * groups];
     const int rows = (int)(peer.end - peer.begin);
-    struct walk at(mine.member * THREADS + (int)threadIdx.x, mine.members * THREADS, pieces);
+    struct walk at((int)(member * THREADS + threadIdx.x), (int)members * THREADS, pieces);
     while (at.row < rows) put_pieces<T, V>(op, peer, rows, at);
   }
   if (!meet(op, turn + 2)) return;
@@ -135,7 +128,9 @@ static __global__ void __launch_bounds__(THREADS) put_kernel(const __grid_consta
 
 template <class T, class V> static int launch(struct kernels *k, const struct put *op) {
   const cudaStream_t stream = device_cuda_stream(k->device, STREAM_STORES);
-  put_kernel<T, V><<<(unsigned)op->blocks, THREADS, 0, stream>>>(*op);
+  constexpr int WIDE = (int)(sizeof(V) / sizeof(T));
+  const int groups = groups_of(op, (op->x.cols + WIDE - 1) / WIDE);
+  put_kernel<T, V><<<(unsigned)op->blocks, THREADS, 0, stream>>>(*op, (unsigned)groups);
   TRY_LAUNCH();
   return OK;
 }
