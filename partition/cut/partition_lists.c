@@ -15,10 +15,10 @@ static void list_free(struct list *list) {
   free(list->first);
 }
 
-static int owners_init(const struct comm *comm, const struct partition *partition, struct list *list) {
-  *list = (struct list){"/part", H5_INT32, sizeof *partition->part, NULL};
+static int owners_init(const struct comm *comm, int64_t nodes, struct list *list) {
+  *list = (struct list){"/part", H5_INT32, sizeof(int32_t), NULL};
   TRY(memory_arrays("lists of nodes", ROOM(&list->first, comm->size + 1)));
-  for (int r = 0; r <= comm->size; r++) list->first[r] = graph_block(partition->nodes, comm->size, r);
+  for (int r = 0; r <= comm->size; r++) list->first[r] = graph_block(nodes, comm->size, r);
   return OK;
 }
 
@@ -36,7 +36,7 @@ static int64_t count_of(const struct list *list, int r) {
 int partition_lists_deal(struct comm *comm, const int32_t *all, struct partition *partition) {
   ENDED_BY(list_free) struct list list = {0};
   FREED struct message *send = NULL;
-  int code = owners_init(comm, partition, &list);
+  int code = owners_init(comm, partition->nodes, &list);
   if (code == OK) code = memory_arrays("messages", ROOM(&send, comm->size));
   TRY(comm_agree(comm, code));
   const struct message recv = {0, partition->part, count_of(&list, comm->rank) * list.bytes};
@@ -55,6 +55,21 @@ static int make_room(struct comm *comm, const struct list *list, char **room) {
   int64_t most = 0;
   for (int r = 1; comm->rank == 0 && r < comm->size; r++) most = larger(most, count_of(list, r));
   return comm_agree(comm, memory_alloc(room, most * list->bytes, "lists of nodes"));
+}
+
+int partition_lists_fetch(struct comm *comm, int64_t nodes, partition_reader *read, void *context,
+                          int32_t *part) {
+  ENDED_BY(list_free) struct list list = {0};
+  FREED char *room = NULL;
+  TRY(comm_agree(comm, owners_init(comm, nodes, &list)));
+  TRY(make_room(comm, &list, &room));
+  for (int r = 0; r < comm->size; r++) {
+    void *data = r == comm->rank ? (void *)part : room;
+    const struct message message = {comm->rank == 0 ? r : 0, data, count_of(&list, r) * list.bytes};
+    TRY(comm_agree(comm, comm->rank ? OK : read(context, count_of(&list, r), data)));
+    TRY(comm_swap(comm, &message, comm->rank == 0 && r > 0, &message, comm->rank > 0 && r == comm->rank));
+  }
+  return OK;
 }
 
 static int read_list(struct comm *comm, struct h5 *h5, const struct list *list, void *own, int *usable) {
@@ -92,7 +107,7 @@ static int write_list(struct comm *comm, struct h5 *h5, const struct list *list,
 int partition_lists_write(struct comm *comm, struct h5 *h5, const struct partition *partition, int *written) {
   ENDED_BY(list_free) struct list owners = {0};
   ENDED_BY(list_free) struct list order = {0};
-  int code = owners_init(comm, partition, &owners);
+  int code = owners_init(comm, partition->nodes, &owners);
   if (code == OK) code = order_init(comm, partition, &order);
   TRY(comm_agree(comm, code));
   *written = OK;
@@ -108,7 +123,7 @@ static int refuse_owners(const struct h5 *h5, const struct partition *partition,
 int partition_lists_read_owners(struct comm *comm, struct h5 *h5, struct partition *partition, int *usable) {
   ENDED_BY(list_free) struct list list = {0};
   int64_t outside = 0;
-  TRY(comm_agree(comm, owners_init(comm, partition, &list)));
+  TRY(comm_agree(comm, owners_init(comm, partition->nodes, &list)));
   TRY(read_list(comm, h5, &list, partition->part, usable));
   if (!*usable) return OK;
   for (int64_t i = 0; i < count_of(&list, comm->rank); i++)

@@ -10,6 +10,12 @@
 /* Collective. partition->part of this rank's block, from all owners, all[nodes], which rank 0 has. */
 int partition_lists_deal(struct comm *comm, const int32_t *all, struct partition *partition);
 
+/* The same of each rank's block of so many nodes as rank 0 comes to them: read(context, count, part) gives it
+ * the parts of the next ones. Errors: what it says. */
+typedef int partition_reader(void *context, int64_t count, int32_t *part);
+int partition_lists_fetch(struct comm *comm, int64_t nodes, partition_reader *read, void *context,
+                          int32_t *part);
+
 /* Collective. *usable, on all ranks: whether rank 0's code is OK. It keeps its error, others' codes are not
  * looked at. */
 int partition_lists_agree(struct comm *comm, int code, int *usable);

@@ -2,7 +2,7 @@
  * star. */
 #include "partition/cut/cut_large.h"
 #include "partition/cut/cut_small.h"
-#include "partition/cut/owners_file.h"
+#include "partition/cut/owners_named.h"
 #include "partition/cut/part_rows.h"
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/partition_blocks.h"
@@ -43,7 +43,7 @@ struct making {
   const struct graph *graph;   /* all rows, for METIS and for hyperedges that follow their vertices. Rank 0 */
   int32_t *all;                /* [nodes] owners that rank 0 finds by itself */
   const struct row_work *work; /* NULL: rows are alike */
-  int32_t *named;              /* [nodes] parts that a file says; of a star, of its vertices. Borrowed */
+  int32_t *named; /* what it says of this rank's block; of a star, of all vertices, on rank 0. Borrowed */
 };
 
 /* The rows that a rank has: of a graph its block, of a star its share of the hyperedges. */
@@ -78,24 +78,29 @@ static struct cut_input cut_of(const struct making *making, const struct graph *
                             config->partition.balance};
 }
 
-/* Owners without a look at the graph; a hyperedge goes where most of its vertices are. */
-static int assign_simple(struct making *making, int at_random) {
-  const int parts = making->key->parts;
-  const int64_t nodes = making->vertices ? making->vertices : making->key->nodes;
+/* Owners of a block of nodes without a look at the graph. */
+static void assign_simple(const struct making *making, int64_t nodes, int64_t first, int64_t count,
+                          int32_t *part) {
+  const struct partition_key *key = making->key;
   if (making->named)
-    memcpy(making->all, making->named, (size_t)nodes * sizeof *making->all);
+    memcpy(part, making->named, (size_t)count * sizeof *part);
+  else if (assigns_by(making, PARTITION_RANDOM))
+    partition_assign_random(key->parts, nodes, key->config->partition.seed, first, count, part);
   else
-    partition_assign_blocks(parts, nodes, 0, nodes, making->all);
-  if (at_random) partition_shuffle(making->all, nodes, making->key->config->partition.seed);
-  return making->vertices ? star_expansion_elect(making->graph, making->vertices, parts, making->all) : OK;
+    partition_assign_blocks(key->parts, nodes, first, count, part);
+}
+
+/* The same of a star; a hyperedge goes where most of its vertices are. */
+static int assign_star(const struct making *making) {
+  assign_simple(making, making->vertices, 0, making->vertices, making->all);
+  return star_expansion_elect(making->graph, making->vertices, making->key->parts, making->all);
 }
 
 /* Rank 0 finds owners by itself. */
 static int assign(void *context) {
   struct making *making = context;
   const struct cut_input input = cut_of(making, making->graph);
-  return is_cut(making) ? cut_small(&making->progress, &input, making->all)
-                        : assign_simple(making, assigns_by(making, PARTITION_RANDOM));
+  return is_cut(making) ? cut_small(&making->progress, &input, making->all) : assign_star(making);
 }
 
 /* Of the same rows, for an order of a directed graph. */
@@ -211,24 +216,6 @@ static int by_first(struct comm *comm, struct making *making, int (*work)(void *
                     comm->rank ? OK : progress_work(&making->progress, "making the partition", work, making));
 }
 
-static int read_named(void *context) {
-  const struct making *making = context;
-  const struct partition_key *key = making->key;
-  return owners_file_read(key->config->partition.file, making->vertices ? making->vertices : key->nodes,
-                          key->parts, making->named);
-}
-
-/* What is kept of parts that a file says depends on these. */
-static int name_owners(struct comm *comm, struct making *making, struct partition_key *key, int32_t **named) {
-  const int64_t nodes = making->vertices ? making->vertices : key->nodes;
-  if (key->parts == 1 || key->config->partition.method != PARTITION_FILE) return OK;
-  TRY(comm_agree(comm, comm->rank ? OK : memory_arrays("parts of nodes", ROOM(named, nodes))));
-  making->named = *named;
-  TRY(by_first(comm, making, read_named));
-  if (comm->rank == 0) key->hash = fnv_add(key->hash, *named, nodes * (int64_t)sizeof **named);
-  return OK;
-}
-
 /* METIS divides small graphs by itself. */
 static int is_cut_by_all(const struct making *making) {
   return assigns_by(making, PARTITION_SCOTCH) ||
@@ -240,7 +227,7 @@ static int own_by_first(struct comm *comm, struct making *making) {
   ENDED_BY(part_rows_free) struct part_rows rows = {0};
   FREED int32_t *all = NULL;
   const int64_t nodes = comm->rank ? 0 : making->key->nodes;
-  if (is_cut(making) || making->vertices) TRY(part_rows_gather(comm, making->held, &rows));
+  TRY(part_rows_gather(comm, making->held, &rows));
   TRY(comm_agree(comm, memory_arrays("parts of nodes", ROOM(&all, nodes))));
   making->graph = &rows.graph;
   making->all = all;
@@ -257,11 +244,10 @@ static int own(struct comm *comm, struct making *making) {
   if (making->decided == DECIDED_NOTHING) {
     if (is_cut_by_all(making))
       TRY(cut_large(&making->progress, &large, partition->part));
-    else if (is_cut(making) || making->vertices || assigns_by(making, PARTITION_RANDOM) ||
-             assigns_by(making, PARTITION_FILE))
+    else if (is_cut(making) || making->vertices)
       TRY(own_by_first(comm, making));
     else
-      partition_assign_blocks(partition->parts, nodes, first, count, partition->part);
+      assign_simple(making, nodes, first, count, partition->part);
   }
   TRY(partition_count_all(comm, partition));
   return making->vertices ? star_expansion_count(comm, making->vertices, partition) : OK;
@@ -313,7 +299,9 @@ static int make_shared(struct comm *comm, struct making *making) {
   FREED int32_t *named = NULL;
   making->key = &key;
   making->progress = progress_of(comm);
-  TRY(name_owners(comm, making, &key, &named));
+  if (assigns_by(making, PARTITION_FILE))
+    TRY(owners_named(&making->progress, making->vertices, &key, &named));
+  making->named = named;
   return make_keyed(comm, making);
 }
 

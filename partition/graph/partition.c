@@ -96,15 +96,29 @@ void partition_assign_blocks(int parts, int64_t nodes, int64_t first, int64_t co
   for (int64_t i = 0; i < count; i++) part[i] = graph_block_of(nodes, parts, first + i);
 }
 
-/* As Fisher and Yates do. */
-void partition_shuffle(int32_t *part, int64_t nodes, int64_t seed) {
-  struct philox_key key = random_key((uint64_t)seed, 0, 0, RANDOM_PARTITION);
-  for (int64_t v = nodes - 1; v > 0; v--) {
-    struct philox_block word = random_block(key, (uint64_t)v, 0);
-    int64_t u = (int64_t)random_below(word.word[0], word.word[1], (uint64_t)v + 1);
-    int32_t moved = part[v];
-    part[v] = part[u];
-    part[u] = moved;
+/* A permutation of [0, 2^(2 bits)): a Feistel network of six rounds. Four leave small graphs uneven. */
+static uint64_t permuted(struct philox_key key, int bits, uint64_t value) {
+  const uint64_t mask = ((uint64_t)1 << bits) - 1;
+  uint64_t left = value >> bits, right = value & mask;
+  for (uint64_t round = 0; round < 6; round++) {
+    const uint64_t next = (left ^ random_block(key, right, round).word[0]) & mask;
+    left = right;
+    right = next;
+  }
+  return left << bits | right;
+}
+
+void partition_assign_random(int parts, int64_t nodes, int64_t seed, int64_t first, int64_t count,
+                             int32_t *part) {
+  const struct philox_key key = random_key((uint64_t)seed, 0, 0, RANDOM_PARTITION);
+  int bits = 1;
+  while (nodes > (int64_t)1 << 2 * bits) bits++;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t place = (uint64_t)(first + i);
+    do place = permuted(key, bits, place);
+    while (place >= (uint64_t)nodes);
+    part[i] = graph_block_of(nodes, parts, (int64_t)place);
   }
 }
 

@@ -96,9 +96,11 @@ int partition_init_block(const struct comm *comm, struct partition *partition, i
 int partition_share(struct comm *comm, struct partition *partition);
 
 /* part[count] of nodes [first, first + count) of so many: blocks of consecutive ids, as equal as can be; and
- * owners shuffled. */
+ * blocks of a random permutation, which needs no list (J. Black and P. Rogaway, Ciphers with arbitrary finite
+ * domains, CT-RSA 2002). */
 void partition_assign_blocks(int parts, int64_t nodes, int64_t first, int64_t count, int32_t *part);
-void partition_shuffle(int32_t *part, int64_t nodes, int64_t seed);
+void partition_assign_random(int parts, int64_t nodes, int64_t seed, int64_t first, int64_t count,
+                             int32_t *part);
 
 /* Counts offset from part, of a rank that has all nodes; collective: of all ranks. */
 void partition_count(struct partition *partition);

@@ -177,6 +177,30 @@ TEST(the_seed_decides) {
   random_end(&comm, &g, &dataset);
 }
 
+/* Whatever piece a rank asks for: parts as large as blocks are, of nodes from everywhere. */
+TEST(random_parts_are_blocks_of_a_permutation) {
+  static const int64_t nodes[] = {1, 2, 3, 16, 17, 1000, 1025};
+  int32_t whole[1025], piece[1025];
+  for (int i = 0; i < 7; i++) {
+    const int64_t n = nodes[i];
+    const int parts = (int)smaller(n, 4);
+    int64_t count[4] = {0}, together = 0;
+    partition_assign_random(parts, n, 3, 0, n, whole);
+    for (int64_t v = 0; v < n; v++) count[whole[v]]++;
+    for (int p = 0; p < parts; p++)
+      assert_int_equal(count[p], graph_block(n, parts, p + 1) - graph_block(n, parts, p));
+    for (int64_t first = 0; first < n; first += 300) {
+      const int64_t more = smaller(300, n - first);
+      partition_assign_random(parts, n, 3, first, more, piece);
+      assert_memory_equal(piece, whole + first, (size_t)more * sizeof *piece);
+    }
+    for (int64_t v = 1; v < n; v++) together += whole[v] == whole[v - 1];
+    if (n >= 1000) assert_in_range(together, n / 5, 3 * n / 10);
+    partition_assign_random(parts, n, 4, 0, n, piece);
+    if (n >= 1000) assert_memory_not_equal(piece, whole, (size_t)n * sizeof *piece);
+  }
+}
+
 TEST(order_by_degree_descends) {
   struct random_graph g = {.nodes = 150, .density = .05, .task = TASK_MULTICLASS, .seed = 9};
   struct dataset dataset;

@@ -19,6 +19,10 @@ says "read from g.h5.parts/" second
 
 gnndata partition g.h5 --parts 3 --method random --order degree --seed 9 >out.txt
 says "partition: random, 3 parts, order degree"
+rm g.h5.parts/random-*
+on_ranks 3 gnndata partition g.h5 --parts 3 --method random --order degree --seed 9 >three
+[ "$(grep -A5 'edge cut' three)" = "$(grep -A5 'edge cut' out.txt)" ] ||
+  fail "random parts differ on 3 ranks: $(cat three)"
 gnndata partition g.h5 --parts 1 --order given >out.txt
 [ "$(ls g.h5.parts | wc -l)" = 2 ] || fail "files kept: $(ls g.h5.parts)"
 [ "$sum" = "$(sha256sum <g.h5)" ] || fail "the dataset was changed"
