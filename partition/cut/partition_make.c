@@ -43,7 +43,8 @@ struct making {
   const struct graph *graph;   /* all rows, for METIS and for hyperedges that follow their vertices. Rank 0 */
   int32_t *all;                /* [nodes] owners that rank 0 finds by itself */
   const struct row_work *work; /* NULL: rows are alike */
-  int32_t *named; /* what it says of this rank's block; of a star, of all vertices, on rank 0. Borrowed */
+  int32_t *named; /* owners that a file says: of this rank's block; of a star, of all vertices, on rank 0.
+                     Borrowed */
 };
 
 /* The rows that a rank has: of a graph its block, of a star its share of the hyperedges. */

@@ -124,6 +124,9 @@ done
 sed -i '2s/.*/2/' g.part
 on_ranks 2 gnndata partition g.h5 --parts 3 --method file --file g.part --order given >again
 lacks "read from" again
+rm g.h5.parts/file-*
+gnndata partition g.h5 --parts 3 --method file --file g.part --order given >one
+[ "$(grep -A5 'edge cut' again)" = "$(grep -A5 'edge cut' one)" ] || fail "parts of a file differ on 2 ranks: $(cat again)"
 on_ranks 3 gnntrain cpu.toml --set partition.method=file --set partition.file=g.part --set log.dir=other >out.txt
 says '^  partition +file, 3 parts'
 awk 'BEGIN { for (v = 0; v < 200000; v++) print int(v / 100000) }' >hyper.part
