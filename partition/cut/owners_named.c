@@ -36,7 +36,7 @@ static int work(struct naming *naming, int (*call)(void *context)) {
   return progress_work(naming->progress, "reading the parts", call, naming);
 }
 
-static int read_next(void *context, int64_t count, int32_t *part) {
+static int read_next(void *context, int64_t count, void *part) {
   struct naming *naming = context;
   naming->count = count;
   naming->part = part;

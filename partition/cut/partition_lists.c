@@ -57,36 +57,47 @@ static int make_room(struct comm *comm, const struct list *list, char **room) {
   return comm_agree(comm, memory_alloc(room, most * list->bytes, "lists of nodes"));
 }
 
-int partition_lists_fetch(struct comm *comm, int64_t nodes, partition_reader *read, void *context,
-                          int32_t *part) {
-  ENDED_BY(list_free) struct list list = {0};
+/* Rank 0 reads the entries of one rank after the other, and sends them there. */
+static int fetch(struct comm *comm, const struct list *list, partition_reader *read, void *context,
+                 void *own) {
   FREED char *room = NULL;
-  TRY(comm_agree(comm, owners_init(comm, nodes, &list)));
-  TRY(make_room(comm, &list, &room));
+  TRY(make_room(comm, list, &room));
   for (int r = 0; r < comm->size; r++) {
-    void *data = r == comm->rank ? (void *)part : room;
-    const struct message message = {comm->rank == 0 ? r : 0, data, count_of(&list, r) * list.bytes};
-    TRY(comm_agree(comm, comm->rank ? OK : read(context, count_of(&list, r), data)));
+    void *data = r == comm->rank ? own : room;
+    const struct message message = {comm->rank == 0 ? r : 0, data, count_of(list, r) * list->bytes};
+    TRY(comm_agree(comm, comm->rank ? OK : read(context, count_of(list, r), data)));
     TRY(comm_swap(comm, &message, comm->rank == 0 && r > 0, &message, comm->rank > 0 && r == comm->rank));
   }
   return OK;
 }
 
-static int read_list(struct comm *comm, struct h5 *h5, const struct list *list, void *own, int *usable) {
-  FREED char *room = NULL;
-  TRY(make_room(comm, list, &room));
-  *usable = 1;
-  for (int r = 0; r < comm->size && *usable; r++) {
-    void *data = r == comm->rank ? own : room;
-    const struct message message = {comm->rank == 0 ? r : 0, data, count_of(list, r) * list->bytes};
-    const int code = comm->rank
-                         ? OK
-                         : h5_read_rows(h5, list->name, list->first[r], count_of(list, r), list->type, data);
-    TRY(partition_lists_agree(comm, code, usable));
-    if (!*usable) break;
-    TRY(comm_swap(comm, &message, comm->rank == 0 && r > 0, &message, comm->rank > 0 && r == comm->rank));
-  }
+int partition_lists_fetch(struct comm *comm, int64_t nodes, partition_reader *read, void *context,
+                          int32_t *part) {
+  ENDED_BY(list_free) struct list list = {0};
+  TRY(comm_agree(comm, owners_init(comm, nodes, &list)));
+  return fetch(comm, &list, read, context, part);
+}
+
+/* A list of a kept partition. Once something cannot be read, nothing more is. */
+struct kept_list {
+  struct h5 *h5;
+  const struct list *list;
+  int64_t at;
+  int code;
+};
+
+static int read_kept(void *context, int64_t count, void *to) {
+  struct kept_list *kept = context;
+  if (kept->code == OK)
+    kept->code = h5_read_rows(kept->h5, kept->list->name, kept->at, count, kept->list->type, to);
+  kept->at += count;
   return OK;
+}
+
+static int read_list(struct comm *comm, struct h5 *h5, const struct list *list, void *own, int *usable) {
+  struct kept_list kept = {.h5 = h5, .list = list};
+  TRY(fetch(comm, list, read_kept, &kept, own));
+  return partition_lists_agree(comm, kept.code, usable);
 }
 
 static int write_list(struct comm *comm, struct h5 *h5, const struct list *list, const void *own,

@@ -10,9 +10,11 @@
 /* Collective. partition->part of this rank's block, from all owners, all[nodes], which rank 0 has. */
 int partition_lists_deal(struct comm *comm, const int32_t *all, struct partition *partition);
 
-/* The same of each rank's block of so many nodes as rank 0 comes to them: read(context, count, part) gives it
- * the parts of the next ones. Errors: what it says. */
-typedef int partition_reader(void *context, int64_t count, int32_t *part);
+/* Rank 0's: the next `count` entries of a list into `to`. */
+typedef int partition_reader(void *context, int64_t count, void *to);
+
+/* Collective. part of this rank's block of so many nodes. Rank 0 reads the blocks one after the other, so it
+ * holds one beside its own. Errors: the reader's. */
 int partition_lists_fetch(struct comm *comm, int64_t nodes, partition_reader *read, void *context,
                           int32_t *part);
 

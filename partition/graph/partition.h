@@ -95,9 +95,9 @@ int partition_init_block(const struct comm *comm, struct partition *partition, i
 /* Collective. Every rank gets what rank 0 has of parts, and of the whole. */
 int partition_share(struct comm *comm, struct partition *partition);
 
-/* part[count] of nodes [first, first + count) of so many: blocks of consecutive ids, as equal as can be; and
- * blocks of a random permutation, which needs no list (J. Black and P. Rogaway, Ciphers with arbitrary finite
- * domains, CT-RSA 2002). */
+/* part[count] of nodes [first, first + count) of so many, the same whatever piece is asked for: blocks of
+ * consecutive ids, as equal as can be; and blocks of the ids in a random order, that is, a permutation that
+ * is computed node by node (J. Black and P. Rogaway, Ciphers with arbitrary finite domains, CT-RSA 2002). */
 void partition_assign_blocks(int parts, int64_t nodes, int64_t first, int64_t count, int32_t *part);
 void partition_assign_random(int parts, int64_t nodes, int64_t seed, int64_t first, int64_t count,
                              int32_t *part);

@@ -120,6 +120,8 @@ cp g.h5.parts/file-3-given-* kept.h5
 for file in kept.h5 $(ls g.npy 2>/dev/null); do
   gnndata partition g.h5 --parts 3 --method file --file $file --order given >again
   says "read from g.h5.parts/file-3-given" again
+  on_ranks 2 gnndata partition g.h5 --parts 3 --method file --file $file --order given >again
+  says "read from g.h5.parts/file-3-given" again
 done
 sed -i '2s/.*/2/' g.part
 on_ranks 2 gnndata partition g.h5 --parts 3 --method file --file g.part --order given >again
