@@ -8,11 +8,15 @@
 
 #include "runtime/base/base.h"
 
-/* Nodes of a part from which on METIS lessens volumes, in place of cuts: 1024 parts of a graph of 82,000
- * nodes and a million arcs took it six minutes. */
-enum { LEAST_NODES = 128 };
+/* Arcs of the longest row up to which METIS lessens volumes, in place of cuts. With a node of many arcs,
+ * whose neighbours lie in many parts, that takes minutes. */
+enum { FEW_ARCS = 64 };
 
-/* Parts up to which they are found in two ways: of 1024 the other one was never better, and took as long. */
+/* A hub's non-zeros over a part's from which on METIS balances rows alone. To balance non-zeros afterwards
+ * costs fewer rows then than METIS gives up for them. */
+static const double HUB = 2;
+
+/* Parts up to which they are found in two ways. */
 enum { MOST_TWICE = 64 };
 
 /* One call of METIS_PartGraphKway, or, with `bisects`, of METIS_PartGraphRecursive. */
@@ -99,23 +103,24 @@ static int solve(struct progress *progress, struct job *job, int32_t *part) {
   return OK;
 }
 
-/* Two weights a node: 1 or its count, and the non-zeros of its row. */
+/* Two weights a node: 1 or its count, and the non-zeros of its row. What the row of a hub alone exceeds, no
+ * part need stay below; where that is far above the mean, the first weight is all that METIS gets. */
 static int weigh(const int64_t *count, const int64_t *nnz, double balance, struct job *job) {
   int64_t sum = 0, heaviest = 0;
   for (int64_t v = 0; v < job->nodes; v++) {
     sum += nnz[v];
     heaviest = larger(heaviest, nnz[v]);
   }
-  job->balance[0] = job->balance[1] = (real_t)balance;
-  if (sum == 0) return OK; /* METIS divides by the sum */
-  /* What the row of a hub alone exceeds, no part need stay below. */
-  job->balance[1] = (real_t)fmax(balance, (double)heaviest * job->parts / (double)sum);
-  int64_t unit = sum / (IDX_MAX / 2) + 1; /* of non-zeros that METIS can count */
-  job->constraints = 2;
-  TRY(memory_alloc(&job->weight, 2 * (int64_t)job->nodes * (int64_t)sizeof(idx_t), "weights for METIS"));
+  const double hub = sum > 0 ? (double)heaviest * job->parts / (double)sum : HUB; /* METIS divides by it */
+  const int64_t unit = sum / (IDX_MAX / 2) + 1; /* of non-zeros that METIS can count */
+  job->balance[0] = (real_t)balance;
+  job->balance[1] = (real_t)fmax(balance, hub);
+  job->constraints = hub < HUB ? 2 : 1;
+  const int64_t weights = job->constraints;
+  TRY(memory_alloc(&job->weight, weights * job->nodes * (int64_t)sizeof(idx_t), "weights for METIS"));
   for (int64_t v = 0; v < job->nodes; v++) {
-    job->weight[2 * v] = count ? (idx_t)count[v] : 1;
-    job->weight[2 * v + 1] = (idx_t)((nnz[v] + unit - 1) / unit);
+    job->weight[weights * v] = count ? (idx_t)count[v] : 1;
+    if (weights > 1) job->weight[weights * v + 1] = (idx_t)((nnz[v] + unit - 1) / unit);
   }
   return OK;
 }
@@ -166,7 +171,7 @@ static int balance_of(const struct job *job, const int32_t *part, double *worst)
   FREED int64_t *load = NULL;
   TRY(memory_arrays("loads of parts", ROOM(&load, job->parts)));
   *worst = 1;
-  for (idx_t c = 0; job->weight && c < job->constraints; c++) {
+  for (idx_t c = 0; c < job->constraints; c++) {
     const double allowed = (double)job->balance[c] / (double)job->balance[0];
     int64_t sum = 0, most = 0;
     memset(load, 0, (size_t)job->parts * sizeof *load);
@@ -209,16 +214,23 @@ static int solve_twice(struct progress *progress, struct job *job, int32_t *part
   return OK;
 }
 
+/* Whether METIS is to lessen rows received. Of arcs with weights it does not know them; where it is slow,
+ * they are lessened afterwards, but those of a star expansion are not. */
+static int lessens_volumes(const struct csr *graph, const int64_t *count, int parts) {
+  int64_t longest = 0;
+  for (int64_t v = 0; v < graph->rows; v++) longest = larger(longest, graph->start[v + 1] - graph->start[v]);
+  return !graph->weight && (longest <= FEW_ARCS || (count && parts <= MOST_TWICE));
+}
+
 int metis_partition(struct progress *progress, const struct csr *graph, const int64_t *count,
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
   ENDED_BY(job_free) struct job job = {0};
   TRY(job_init(graph, parts, seed, &job));
-  const int tiny = graph->rows < (int64_t)parts * LEAST_NODES;
-  job.option[METIS_OPTION_OBJTYPE] = graph->weight || tiny ? METIS_OBJTYPE_CUT : METIS_OBJTYPE_VOL;
+  const int volumes = lessens_volumes(graph, count, parts);
+  job.option[METIS_OPTION_OBJTYPE] = volumes ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;
   TRY(weigh(count, nnz, balance, &job));
   if (graph->weight) TRY(weigh_arcs(graph, &job));
-  const int twice = parts == 2 ||
-                    (parts <= MOST_TWICE && job.option[METIS_OPTION_OBJTYPE] == METIS_OBJTYPE_VOL);
+  const int twice = parts == 2 || (volumes && parts <= MOST_TWICE);
   return (twice ? solve_twice : solve)(progress, &job, part);
 }
 

@@ -14,11 +14,12 @@ int metis_fits(int64_t nodes, int64_t arcs, const char *dataset);
  * more nodes there are, were measured on graphs of 8 to 60 arcs a node, for 2 and for 16 parts alike. */
 int64_t metis_bytes(int64_t nodes, int64_t arcs);
 
-/* part[v] in [0, parts) for a symmetric graph without loops: minimises the communication volume, or the
- * weight of the arcs between parts where arcs have weights, under at most `balance` times the mean of nodes
- * (count[v] of node v; NULL: 1) and of `nnz` (non-zeros of each node's row) in each part. Two parts are the
- * better of what k-way partitioning and bisection find. METIS may miss that
- * balance; balance_parts mends what it left. Errors: FAILED when METIS does. */
+/* part[v] in [0, parts) for a symmetric graph without loops: minimises the communication volume where no node
+ * has many arcs, else the arcs between parts, or their weight. At most `balance` times the mean of nodes
+ * (count[v] of node v, of a star expansion; NULL: 1) and of `nnz` (non-zeros of each node's row) is in a
+ * part, unless a hub has several times that; two parts are the better of what k-way partitioning and
+ * bisection find. METIS may miss that balance; balance_parts mends what it left. Errors: FAILED when METIS
+ * does. */
 int metis_partition(struct progress *progress, const struct csr *graph, const int64_t *count,
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part);
 
