@@ -8,13 +8,13 @@
 
 #include "runtime/base/base.h"
 
-/* Arcs of the longest row up to which METIS lessens volumes, in place of cuts. With a node of many arcs,
- * whose neighbours lie in many parts, that takes minutes. */
+/* Arcs of the longest row up to which METIS minimises the volume, in place of the cut. Where nodes have many
+ * arcs that takes minutes. */
 enum { FEW_ARCS = 64 };
 
-/* A hub's non-zeros over a part's from which on METIS balances rows alone. To balance non-zeros afterwards
- * costs fewer rows then than METIS gives up for them. */
-static const double HUB = 2;
+/* A hub's non-zeros over a mean part's from which on METIS balances rows alone. Then non-zeros cost fewer
+ * rows if they are balanced afterwards. */
+static const double HEAVY_HUB = 2;
 
 /* Parts up to which they are found in two ways. */
 enum { MOST_TWICE = 64 };
@@ -111,11 +111,11 @@ static int weigh(const int64_t *count, const int64_t *nnz, double balance, struc
     sum += nnz[v];
     heaviest = larger(heaviest, nnz[v]);
   }
-  const double hub = sum > 0 ? (double)heaviest * job->parts / (double)sum : HUB; /* METIS divides by it */
+  const double hub = sum > 0 ? (double)heaviest * job->parts / (double)sum : 0;
   const int64_t unit = sum / (IDX_MAX / 2) + 1; /* of non-zeros that METIS can count */
   job->balance[0] = (real_t)balance;
   job->balance[1] = (real_t)fmax(balance, hub);
-  job->constraints = hub < HUB ? 2 : 1;
+  job->constraints = sum > 0 && hub < HEAVY_HUB ? 2 : 1; /* METIS divides by the sum */
   const int64_t weights = job->constraints;
   TRY(memory_alloc(&job->weight, weights * job->nodes * (int64_t)sizeof(idx_t), "weights for METIS"));
   for (int64_t v = 0; v < job->nodes; v++) {
@@ -214,9 +214,9 @@ static int solve_twice(struct progress *progress, struct job *job, int32_t *part
   return OK;
 }
 
-/* Whether METIS is to lessen rows received. Of arcs with weights it does not know them; where it is slow,
- * they are lessened afterwards, but those of a star expansion are not. */
-static int lessens_volumes(const struct csr *graph, const int64_t *count, int parts) {
+/* Whether METIS minimises the volume, which it does not know of arcs with weights. Where it minimises the
+ * cut, nodes are moved afterwards so that parts receive fewer rows; not so those of a star expansion. */
+static int minimises_volume(const struct csr *graph, const int64_t *count, int parts) {
   int64_t longest = 0;
   for (int64_t v = 0; v < graph->rows; v++) longest = larger(longest, graph->start[v + 1] - graph->start[v]);
   return !graph->weight && (longest <= FEW_ARCS || (count && parts <= MOST_TWICE));
@@ -226,11 +226,11 @@ int metis_partition(struct progress *progress, const struct csr *graph, const in
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
   ENDED_BY(job_free) struct job job = {0};
   TRY(job_init(graph, parts, seed, &job));
-  const int volumes = lessens_volumes(graph, count, parts);
-  job.option[METIS_OPTION_OBJTYPE] = volumes ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;
+  const int volume = minimises_volume(graph, count, parts);
+  job.option[METIS_OPTION_OBJTYPE] = volume ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;
   TRY(weigh(count, nnz, balance, &job));
   if (graph->weight) TRY(weigh_arcs(graph, &job));
-  const int twice = parts == 2 || (volumes && parts <= MOST_TWICE);
+  const int twice = parts == 2 || (volume && parts <= MOST_TWICE);
   return (twice ? solve_twice : solve)(progress, &job, part);
 }
 

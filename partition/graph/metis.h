@@ -17,7 +17,7 @@ int64_t metis_bytes(int64_t nodes, int64_t arcs);
 /* part[v] in [0, parts) for a symmetric graph without loops: minimises the communication volume where no node
  * has many arcs, else the arcs between parts, or their weight. At most `balance` times the mean of nodes
  * (count[v] of node v, of a star expansion; NULL: 1) and of `nnz` (non-zeros of each node's row) is in a
- * part, unless a hub has several times that; two parts are the better of what k-way partitioning and
+ * part, unless a hub has twice that; two parts are the better of what k-way partitioning and
  * bisection find. METIS may miss that balance; balance_parts mends what it left. Errors: FAILED when METIS
  * does. */
 int metis_partition(struct progress *progress, const struct csr *graph, const int64_t *count,
