@@ -170,6 +170,13 @@ int cost_is_crowded(const struct cost_case *c, const struct choice *choice, int6
   return alone - choice->tile_seconds > choice->gather_seconds - choice->seconds;
 }
 
+double cost_tile_waves(const struct cost_case *c, int64_t rows) {
+  const double windows = (double)((rows + TILE_ROWS - 1) / TILE_ROWS),
+               groups = ceil((double)c->width / TILE_WIDTH);
+  const double waves = windows * groups / MULTIPROCESSORS;
+  return c->model->of_a_thread || waves == 0 ? 1 : ceil(waves) / waves;
+}
+
 double cost_least(const struct cost_case *c, int64_t rows, int64_t arcs) {
   struct cost_rates rates = cost_rates_of(c, rows > 0 ? rows : 1);
   double arc = rates.near;

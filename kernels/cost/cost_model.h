@@ -62,6 +62,10 @@ struct choice cost_divided(const struct cost_case *c, const struct density *dens
  * multiplies them one after the other, long after all others are done. */
 int cost_is_crowded(const struct cost_case *c, const struct choice *choice, int64_t most);
 
+/* What tiles of so many rows take, over what they would if all multiprocessors were busy to the end: each
+ * multiplies whole windows. */
+double cost_tile_waves(const struct cost_case *c, int64_t rows);
+
 /* Seconds below which no order of that many rows and arcs is expected to come: all arcs in tiles an eighth
  * full or, without tiles, near. */
 double cost_least(const struct cost_case *c, int64_t rows, int64_t arcs);

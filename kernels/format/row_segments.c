@@ -146,24 +146,26 @@ static void fill_window(struct row_segments *s, int64_t w) {
  * others do. Adding up pieces is a further kernel, 1 to 3 us: rows that are hardly longer stay whole. The
  * steps cost .6% more in the mean than the best of 32, 64, 128 and 256 for each of eleven graphs of .4 to 5 M
  * entries, in rows of 64 to 2048 bytes. Rows that fill the GPU by their number are not cut at less than their
- * mean, which would cut most of them. */
+ * mean, which would cut most of them. Nor are those of a dense matrix cut at less than a group's share, the
+ * entries over all groups of threads that work at once. */
 int32_t row_segments_limit(int64_t rows, int64_t entries, int64_t longest, int64_t row_bytes, int streams) {
   static const struct {
     double bytes;
     int32_t limit;
   } steps[] = {{80e6, 32}, {200e6, 64}, {2e9, 128}};
-  enum { STEPS = sizeof steps / sizeof steps[0], WARP_BYTES = 512, MANY_ROWS = 1 << 16 };
-  const int32_t most = is_dense(rows, entries) ? LONGEST : LONGEST_SPARSE;
+  enum { STEPS = sizeof steps / sizeof steps[0], WARP_BYTES = 512, MANY_ROWS = 1 << 16, GROUPS = 1 << 14 };
+  const int dense = is_dense(rows, entries);
+  const int32_t most = dense ? LONGEST : LONGEST_SPARSE;
   const int64_t row = row_bytes > 0 ? row_bytes : USUAL_ROW;
   const double bytes = (double)entries * (double)row;
   const int64_t share = streams && row < WARP_BYTES ? WARP_BYTES / row : 1; /* groups of a warp */
   if ((double)longest <= fmin(most, 43 + bytes / 9e5)) return most;
-  const int64_t mean = rows >= MANY_ROWS ? entries / rows : 0;
+  const int64_t least = dense ? entries / GROUPS : rows >= MANY_ROWS ? entries / rows : 0;
   for (int i = 0; i < STEPS; i++) {
-    if (mean <= steps[i].limit && bytes < steps[i].bytes && steps[i].limit * share < most)
+    if (least <= steps[i].limit && bytes < steps[i].bytes && steps[i].limit * share < most)
       return (int32_t)(steps[i].limit * share);
   }
-  return most;
+  return dense ? (int32_t)smaller(larger(least, steps[STEPS - 1].limit), most) : most;
 }
 
 static int64_t longest_row(const struct csr *m) {

@@ -31,14 +31,15 @@ static struct direction *direction_at(const struct propagation *p, int i) {
 }
 
 static int all_layouts_init(struct propagation *p, struct run *run, const struct layout_plan *plan) {
-  TRY(late_rows_move(p, run, plan, &run->shard->in));
+  TRY(late_rows_move(p, run, plan, &run->shard->in, &p->forward.waits));
   TRY(layouts_init(&p->forward, run, plan, &run->shard->in));
   if (run->shard->directed) {
-    TRY(late_rows_move(p, run, plan, &run->shard->out));
+    TRY(late_rows_move(p, run, plan, &run->shard->out, &p->backward.waits));
     TRY(layouts_init(&p->backward, run, plan, &run->shard->out));
   }
   TRY(memory_arrays("layouts of levels", ROOM(&p->level, p->levels)));
   for (int i = 0; i < p->levels; i++) {
+    p->level[i].forward.waits = p->level[i].backward.waits = 1;
     TRY(layouts_init(&p->level[i].forward, run, plan, &run->shard->levels.of[i].forward));
     TRY(layouts_init(&p->level[i].backward, run, plan, &run->shard->levels.of[i].backward));
   }
@@ -114,14 +115,16 @@ static int may_halve(const struct propagation *p, const struct run *run, const s
          (d->adjacency->halo.rows == 0 || spmm_divides(run->kernels, &op));
 }
 
-/* Rows of the halo land in the tail. All ranks take them in halves, or none does; late rows want all. */
+/* Rows of the halo land in the tail. All ranks take them in halves, or none does; late rows want all. Halves
+ * cost a further exchange and kernels, which pays where a rank would wait. */
 static int meet(struct propagation *p, struct run *run, struct direction *d) {
   const struct halo_landing out = {.data = p->exchange.tail.data}, back = {0};
   if (d->borrowed) return OK;
   TRY(halo_meet(&d->adjacency->halo, run->comm, run->kernels, &p->exchange.reach, out, back));
-  int64_t may_not = !may_halve(p, run, d);
+  int64_t may_not = !may_halve(p, run, d), waits = d->waits;
   TRY(comm_max_int64(run->comm, &may_not));
-  d->halves = !may_not;
+  TRY(comm_max_int64(run->comm, &waits));
+  d->halves = !may_not && waits;
   return OK;
 }
 

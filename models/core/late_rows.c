@@ -6,6 +6,7 @@
 #include "kernels/cost/cost_attention.h"
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/condensed.h"
+#include "kernels/format/row_segments.h"
 #include "kernels/format/tiles.h"
 #include "partition/graph/grid_cost.h"
 #include "runtime/base/base.h"
@@ -111,8 +112,14 @@ static int64_t row_behind(const struct csr *m, double share) {
 /* Reals of a row between two parts, over its width: attention keeps y and positive there, then dx. */
 static const double SUMS_OF_ATTENTION = 1.5;
 
+/* Whether rows of m are cut into pieces, which a kernel of its own adds up. */
+static int is_cut(const struct run *run, const struct csr *m, int64_t width) {
+  const struct row_segments_plan cuts = {.row_bytes = width * dtype_bytes(run->kernels->dtype)};
+  return row_segments_foresee(m, &cuts).cut != 0;
+}
+
 /* Seconds that the rows from `first` on save: sums that are neither written nor read, which costs little
- * where they stay in the caches; and a kernel, where they are all, or else less one more. */
+ * where they stay in the caches; and kernels, where they are all, or else less one more. */
 static double gain(const struct propagation *p, const struct run *run, const struct adjacency *adjacency,
                    const struct own_product *own, int64_t first) {
   const struct cost_model *model = own->product.model;
@@ -125,7 +132,10 @@ static double gain(const struct propagation *p, const struct run *run, const str
   while (early < halo->rows && halo->row[early] < first) early++;
   const double saved = (double)(halo->rows - early) * 2 * row * model->pass.byte * fmin(fmax(beyond, 0), 1);
   const double kernel = model->start.launch + model->start.kernel;
-  return 1e-12 * (first > 0 ? saved - kernel : saved + kernel);
+  if (first > 0) return 1e-12 * (saved - kernel);
+  const int adds_twice = is_cut(run, &adjacency->own_part, own->product.width) &&
+                         is_cut(run, halo, own->product.width);
+  return 1e-12 * (saved + kernel + adds_twice * model->start.pieces);
 }
 
 /* Whether rows of both matrices, as one gather reads them, fit no cache, while those of each would. */
@@ -136,25 +146,42 @@ static int leaves_cache(const struct propagation *p, const struct run *run, cons
   return larger(own, halo) <= CACHE && own + halo > CACHE;
 }
 
-/* The first late row as constants have it; all rows: none is late. */
+/* What constants have of a product: the first late row, all rows where none is late; and whether sums over
+ * own columns, if none is, end before the halo is there. */
+struct foreseen {
+  int64_t first;
+  int waits;
+};
+
+/* Where there are tiles, all rows are late or none: the gather of own columns no longer hides the exchange
+ * then. */
+static int64_t first_behind_tiles(double saved, double least, double hides, double tiles, double gathers,
+                                  int64_t rows) {
+  const double unhidden = fmin(fmax(hides - tiles, 0), gathers);
+  return saved - unhidden >= least ? 0 : rows;
+}
+
 static int foresee(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
-                   const struct adjacency *adjacency, int64_t *first) {
+                   const struct adjacency *adjacency, struct foreseen *foreseen) {
   const struct csr *own = &adjacency->own_part;
   struct own_product predicted;
-  struct window_choice windows; /* late rows have none */
-  *first = own->rows;
-  if (leaves_cache(p, run, adjacency, plan->width)) return OK;
+  struct window_choice windows = {0}; /* late rows have none */
   TRY(predict(p, run, own, plan, &predicted));
-  if (plan->tiers == LAYOUT_AUTO && !p->attends.on) {
+  if (plan->tiers == LAYOUT_AUTO && !p->attends.on)
     TRY(condensed_foresee(own, &predicted.product, &predicted.choice, run->device->threads, &windows));
-    if (windows.windows > 0) return OK;
-  }
   const struct choice *choice = &predicted.choice;
-  const double tiles = choice->tile_seconds, gathers = choice->seconds - tiles,
+  const double gathers = choice->seconds - choice->tile_seconds, least = LEAST_GAIN * choice->seconds,
+               tiles = choice->tile_seconds * cost_tile_waves(&predicted.product, own->rows),
                hides = hiding_seconds(run, &adjacency->halo, plan->width);
-  const int64_t late = row_behind(own, (hides - tiles) / gathers);
-  if (choice->tiles > 0 && (late > 0 || p->attends.on)) return OK;
-  if (gain(p, run, adjacency, &predicted, late) >= LEAST_GAIN * choice->seconds) *first = late;
+  *foreseen = (struct foreseen){own->rows, hides > tiles + gathers};
+  if (windows.windows > 0 || leaves_cache(p, run, adjacency, plan->width)) return OK;
+  if (choice->tiles > 0 && p->attends.on) return OK;
+  const int64_t late = choice->tiles > 0 ? 0 : row_behind(own, hides / gathers);
+  const double saved = gain(p, run, adjacency, &predicted, late);
+  if (choice->tiles > 0)
+    foreseen->first = first_behind_tiles(saved, least, hides, tiles, gathers, own->rows);
+  else if (saved >= least)
+    foreseen->first = late;
   return OK;
 }
 
@@ -169,16 +196,17 @@ static int is_of_use(const struct propagation *p, const struct run *run, const s
          adjacency->late_part.rows == 0 && adjacency->halo_part.rows > 0 && plan->width > 0;
 }
 
+/* Where nothing is foreseen the halo may have to be waited for. */
 int late_rows_move(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
-                   struct adjacency *adjacency) {
+                   struct adjacency *adjacency, int *waits) {
   const double share = run->config->runtime.late_rows;
-  int64_t first = adjacency->own_part.rows;
+  struct foreseen foreseen = {.first = adjacency->own_part.rows, .waits = 1};
   assert(adjacency->late_part.rows == 0 || !p->reduces);
+  if (is_of_use(p, run, plan, adjacency) && !run->device->ops->on_host)
+    TRY(foresee(p, run, plan, adjacency, &foreseen));
+  *waits = foreseen.waits;
   if (!is_of_use(p, run, plan, adjacency)) return OK;
-  if (share >= 0)
-    first = row_behind(&adjacency->own_part, 1 - share);
-  else if (!run->device->ops->on_host)
-    TRY(foresee(p, run, plan, adjacency, &first));
+  const int64_t first = share >= 0 ? row_behind(&adjacency->own_part, 1 - share) : foreseen.first;
   if (first == adjacency->own_part.rows) return OK;
   if (run->comm->rank == 0)
     log_detail("late rows: on rank 0 %.1f%% of the rows are summed when the halo is there",

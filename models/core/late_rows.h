@@ -11,8 +11,10 @@
 
 /* Moves the late rows of a direction to its late part, by runtime.late_rows or by stored constants of the
  * device and its network, so that the same job has the same ones each time. plan: that of the layouts. Does
- * nothing where they have been moved, or `p` has no use for them. Errors: FAILED when memory is short. */
+ * nothing where they have been moved, or `p` has no use for them. *waits: whether sums over own columns, if
+ * no row is late, are expected to end before the halo is there; 1 where that is not known. Errors: FAILED
+ * when memory is short. */
 int late_rows_move(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
-                   struct adjacency *adjacency);
+                   struct adjacency *adjacency, int *waits);
 
 #endif

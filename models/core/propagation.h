@@ -49,7 +49,8 @@ struct direction {
   uint8_t *has_halo; /* [own] on the device */
   int64_t *halo_id;  /* [halo rows] global node ids on the device, where they are wanted */
   int64_t *late_id;  /* [own + halo rows] likewise, of the late part's columns */
-  int halves;        /* on all ranks a product may take its halo in two halves of the columns */
+  int waits;         /* for the halo, once its own columns are summed; see late_rows_move */
+  int halves;        /* on all ranks products take their halo in two halves of the columns, where they may */
   struct hyper_way way;
 };
 

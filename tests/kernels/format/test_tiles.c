@@ -203,11 +203,17 @@ TEST(row_segments_are_as_long_as_the_product_allows) {
   assert_int_equal(row_segments_limit(169343, 2480650, 200, 128, 0), 256); /* rows hardly longer stay whole */
   assert_int_equal(row_segments_limit(2449029, 131000504, 642, 256, 0), 256);
   assert_int_equal(row_segments_limit(232965, 114724500, 2000, 256, 0), 1024);
-  assert_int_equal(row_segments_limit(116483, 15500000, 2000, 82, 0),
-                   1024); /* most rows are longer than 128 */
-  assert_int_equal(row_segments_limit(116483, 14500000, 2000, 82, 0), 128);
-  assert_int_equal(row_segments_limit(58241, 15500000, 2000, 82, 0), 128); /* too few to stay whole */
-  assert_int_equal(row_segments_limit(13752, 491722, 2992, 64, 0), 32);    /* but these are few */
+  assert_int_equal(row_segments_limit(116483, 10500000, 2000, 82, 0), 128);
+  assert_int_equal(row_segments_limit(116483, 5500000, 2000, 18, 0), 64);
+  assert_int_equal(row_segments_limit(116483, 8500000, 2000, 18, 0), 128); /* the mean is more than 64 */
+  /* Of dense matrices a group's share: */
+  assert_int_equal(row_segments_limit(116483, 15500000, 2000, 82, 0), 15500000 / 16384);
+  assert_int_equal(row_segments_limit(58242, 6155842, 2211, 82, 0), 6155842 / 16384);
+  assert_int_equal(row_segments_limit(58242, 6155842, 2211, 512, 0), 6155842 / 16384);
+  assert_int_equal(row_segments_limit(14560, 1600000, 2000, 96, 0), 128); /* the next step */
+  assert_int_equal(row_segments_limit(3640, 400000, 2000, 96, 0), 32);
+  assert_int_equal(row_segments_limit(14560, 1600000, 2000, 2048, 0), 128);
+  assert_int_equal(row_segments_limit(13752, 491722, 2992, 64, 0), 32); /* but these are few */
   assert_int_equal(row_segments_limit(100000, 823242, 207, 64, 0), 32);
   assert_int_equal(row_segments_limit(100000, 823242, 207, 64, 1), 256); /* eight groups share one */
   assert_int_equal(row_segments_limit(40000, 200000, 300, 256, 0), 32);
