@@ -154,11 +154,11 @@ struct foreseen {
 };
 
 /* Where there are tiles, all rows are late or none: the gather of own columns no longer hides the exchange
- * then. */
-static int64_t first_behind_tiles(double saved, double least, double hides, double tiles, double gathers,
-                                  int64_t rows) {
+ * then. Nor does a first half of the halo, which more of the exchange would be hidden behind. */
+static int all_late(double saved, double hides, double tiles, double gathers, int64_t row_bytes) {
   const double unhidden = fmin(fmax(hides - tiles, 0), gathers);
-  return saved - unhidden >= least ? 0 : rows;
+  const int halves = hides > tiles + gathers && row_bytes >= 2 * LINE_BYTES;
+  return !halves && saved > unhidden;
 }
 
 static int foresee(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
@@ -178,10 +178,9 @@ static int foresee(const struct propagation *p, const struct run *run, const str
   if (choice->tiles > 0 && p->attends.on) return OK;
   const int64_t late = choice->tiles > 0 ? 0 : row_behind(own, hides / gathers);
   const double saved = gain(p, run, adjacency, &predicted, late);
-  if (choice->tiles > 0)
-    foreseen->first = first_behind_tiles(saved, least, hides, tiles, gathers, own->rows);
-  else if (saved >= least)
-    foreseen->first = late;
+  if (choice->tiles > 0 && !all_late(saved - least, hides, tiles, gathers, row_bytes(run, plan->width)))
+    return OK;
+  if (saved >= least) foreseen->first = late;
   return OK;
 }
 
@@ -202,10 +201,10 @@ int late_rows_move(const struct propagation *p, const struct run *run, const str
   const double share = run->config->runtime.late_rows;
   struct foreseen foreseen = {.first = adjacency->own_part.rows, .waits = 1};
   assert(adjacency->late_part.rows == 0 || !p->reduces);
-  if (is_of_use(p, run, plan, adjacency) && !run->device->ops->on_host)
-    TRY(foresee(p, run, plan, adjacency, &foreseen));
   *waits = foreseen.waits;
   if (!is_of_use(p, run, plan, adjacency)) return OK;
+  if (!run->device->ops->on_host) TRY(foresee(p, run, plan, adjacency, &foreseen));
+  *waits = foreseen.waits;
   const int64_t first = share >= 0 ? row_behind(&adjacency->own_part, 1 - share) : foreseen.first;
   if (first == adjacency->own_part.rows) return OK;
   if (run->comm->rank == 0)

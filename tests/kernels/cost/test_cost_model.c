@@ -246,6 +246,19 @@ TEST(a_window_of_too_many_tiles_saves_nothing) {
   assert_false(cost_is_crowded(&c, &choice, 0));
 }
 
+/* 132 multiprocessors multiply whole windows of 128 rows, and groups of 128 columns. */
+TEST(tiles_end_with_the_multiprocessor_that_has_most) {
+  const struct cost_case c = on_h200(PRECISION_BF16, 128), wide = on_h200(PRECISION_BF16, 200);
+  struct cost_case processor = c;
+  processor.model = &cost_model_cpu;
+  assert_close(cost_tile_waves(&c, 132 * 128), 1, 1e-12);
+  assert_close(cost_tile_waves(&c, 132 * 128 + 1), 2 * 132. / 133, 1e-12);
+  assert_close(cost_tile_waves(&c, 58242), 4 * 132. / 456, 1e-12);
+  assert_close(cost_tile_waves(&wide, 66 * 128), 1, 1e-12);
+  assert_close(cost_tile_waves(&c, 0), 1, 1e-12);
+  assert_close(cost_tile_waves(&processor, 100), 1, 1e-12);
+}
+
 TEST(costs_grow_with_width_precision_and_size) {
   const enum precision precisions[] = {PRECISION_BF16, PRECISION_FP32, PRECISION_FP64};
   struct density small = uniform(1000, 50000, 20), large = small;

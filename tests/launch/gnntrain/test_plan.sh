@@ -157,11 +157,24 @@ for setting in runtime.late_rows=0 model.hidden=64 runtime.layout=csr runtime.la
   lacks 'late rows'
 done
 # Rows with tiles are late together, or none is: where the tiles take as long as the exchange.
-dense=(--plan 2 --verbose --set dataset.path=dense.h5 --set partition.method=block --set runtime.layout=tiles
+dense=(--verbose --set dataset.path=dense.h5 --set partition.method=block --set runtime.layout=tiles
   --set model.hidden=128 --set runtime.precision=bf16 --set runtime.rows=all)
 works gnndata synth dense.h5 --nodes 40000 --degree 500 --features 8 --classes 5 --community-size 8000 --inside 0.9
-works gnntrain config.toml "${dense[@]}"
+works gnntrain config.toml --plan 2 "${dense[@]}"
 says 'late rows: on rank 0 100.0% of the rows'
+lacks 'two halves'
+# Where sums would wait, none is late, and wide rows that are gathered come in halves; narrow ones come at once.
+works gnntrain config.toml --plan 8 "${dense[@]}"
+lacks 'late rows'
+works gnntrain config.toml --plan 8 "${dense[@]}" --set runtime.layout=gather
+says 'halo: comes in two halves'
+for setting in model.hidden=64 "partition.grid=2x4" runtime.late_rows=1; do
+  works gnntrain config.toml --plan 8 "${dense[@]}" --set runtime.layout=gather --set $setting
+  lacks 'two halves'
+done
+# On two ranks the gather of own columns takes longer than the exchange.
+works gnntrain config.toml --plan 2 "${dense[@]}" --set runtime.layout=gather --set runtime.late_rows=0
+lacks 'two halves'
 
 # A slow network is what an epoch waits for.
 works gnnbench epoch config.toml --as 0/2 --network 1gbit,1gbit --reps 2 --json
