@@ -153,14 +153,8 @@ struct foreseen {
   int waits;
 };
 
-/* Where there are tiles, all rows are late or none: the gather of own columns no longer hides the exchange
- * then. Nor does a first half of the halo, which more of the exchange would be hidden behind. */
-static int all_late(double saved, double hides, double tiles, double gathers, int64_t row_bytes) {
-  const double unhidden = fmin(fmax(hides - tiles, 0), gathers);
-  const int halves = hides > tiles + gathers && row_bytes >= 2 * LINE_BYTES;
-  return !halves && saved > unhidden;
-}
-
+/* Where sums would wait anyway none is late: then the way over own columns costs nothing. Where there are
+ * tiles, all rows are late or none, and the gather of own columns no longer hides the exchange. */
 static int foresee(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
                    const struct adjacency *adjacency, struct foreseen *foreseen) {
   const struct csr *own = &adjacency->own_part;
@@ -174,13 +168,11 @@ static int foresee(const struct propagation *p, const struct run *run, const str
                tiles = choice->tile_seconds * cost_tile_waves(&predicted.product, own->rows),
                hides = hiding_seconds(run, &adjacency->halo, plan->width);
   *foreseen = (struct foreseen){own->rows, hides > tiles + gathers};
-  if (windows.windows > 0 || leaves_cache(p, run, adjacency, plan->width)) return OK;
+  if (foreseen->waits || windows.windows > 0 || leaves_cache(p, run, adjacency, plan->width)) return OK;
   if (choice->tiles > 0 && p->attends.on) return OK;
   const int64_t late = choice->tiles > 0 ? 0 : row_behind(own, hides / gathers);
-  const double saved = gain(p, run, adjacency, &predicted, late);
-  if (choice->tiles > 0 && !all_late(saved - least, hides, tiles, gathers, row_bytes(run, plan->width)))
-    return OK;
-  if (saved >= least) foreseen->first = late;
+  const double unhidden = late > 0 ? 0 : fmax(hides - tiles, 0);
+  if (gain(p, run, adjacency, &predicted, late) - unhidden >= least) foreseen->first = late;
   return OK;
 }
 
