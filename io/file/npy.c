@@ -9,6 +9,7 @@
 enum { NPY_HEADER = 64 << 10 }; /* longest header; numpy's own limit is 10,000 */
 
 void npy_free(struct npy *npy) {
+  if (npy->file) fclose(npy->file);
   free(npy->bytes);
   *npy = (struct npy){0};
 }
@@ -85,10 +86,9 @@ static int parse_header(struct npy *npy, const char *header) {
   return OK;
 }
 
-int npy_parse(struct npy *npy, void *bytes, int64_t size, const char *name) {
-  *npy = (struct npy){.bytes = bytes};
-  snprintf(npy->name, sizeof npy->name, "%s", name);
-  const unsigned char *b = bytes;
+/* What stands before the elements: b holds so many bytes of a file of `size`, or all. */
+static int parse_head(struct npy *npy, const unsigned char *b, int64_t size) {
+  const char *name = npy->name;
   if (size < 10 || memcmp(b, "\x93NUMPY", 6) != 0) FAIL(BAD_INPUT, "%s: not a numpy array file", name);
   if (b[6] < 1 || b[6] > 3) FAIL(BAD_INPUT, "%s: npy version %d; allowed: 1 to 3", name, b[6]);
   int64_t at = b[6] == 1 ? 10 : 12;
@@ -100,7 +100,7 @@ int npy_parse(struct npy *npy, void *bytes, int64_t size, const char *name) {
   TRY(memory_alloc(&header, length + 1, "the header of an npy file"));
   memcpy(header, b + at, (size_t)length);
   TRY(parse_header(npy, header));
-  npy->data = b + at + length;
+  npy->begin = at + length;
   int64_t need;
   if (__builtin_mul_overflow(npy->count, npy->width, &need) || need != size - at - length)
     FAIL(BAD_INPUT, "%s: the header asks for %lld elements of %d bytes, the file has %lld bytes of data",
@@ -108,32 +108,70 @@ int npy_parse(struct npy *npy, void *bytes, int64_t size, const char *name) {
   return OK;
 }
 
-static int read_whole(FILE *file, const char *path, void **bytes, int64_t *size) {
+int npy_parse(struct npy *npy, void *bytes, int64_t size, const char *name) {
+  *npy = (struct npy){.bytes = bytes};
+  snprintf(npy->name, sizeof npy->name, "%s", name);
+  TRY(parse_head(npy, bytes, size));
+  npy->data = (const unsigned char *)bytes + npy->begin;
+  return OK;
+}
+
+static int open_file(struct npy *npy, const char *path, int64_t *size) {
   struct stat status;
-  if (fstat(fileno(file), &status) != 0) FAIL(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+  *npy = (struct npy){0};
+  snprintf(npy->name, sizeof npy->name, "%s", path);
+  npy->file = input_open(path);
+  if (!npy->file) FAIL(input_code(errno), "%s: cannot be opened: %s", path, strerror(errno));
+  if (fstat(fileno(npy->file), &status) != 0)
+    FAIL(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
   if (!S_ISREG(status.st_mode)) FAIL(BAD_INPUT, "%s: not a regular file", path);
   *size = status.st_size;
-  TRY(memory_alloc(bytes, *size, path));
+  return OK;
+}
+
+/* bytes: in place of those before. */
+static int read_bytes(struct npy *npy, int64_t at, int64_t size) {
+  free(npy->bytes);
+  npy->bytes = NULL;
+  TRY(memory_alloc(&npy->bytes, size, npy->name));
   errno = 0;
-  if (fread(*bytes, 1, (size_t)*size, file) == (size_t)*size) return OK;
-  int error = ferror(file) ? errno : 0;
-  FAIL(input_code(error), "%s: cannot be read: %s", path, error ? strerror(error) : "it has become shorter");
+  if (fseeko(npy->file, (off_t)at, SEEK_SET) == 0 &&
+      fread(npy->bytes, 1, (size_t)size, npy->file) == (size_t)size)
+    return OK;
+  const int error = ferror(npy->file) ? errno : 0;
+  FAIL(input_code(error), "%s: cannot be read: %s", npy->name,
+       error ? strerror(error) : "it has become shorter");
 }
 
 int npy_read(struct npy *npy, const char *path) {
-  *npy = (struct npy){0};
-  FILE *file = input_open(path);
-  if (!file) FAIL(input_code(errno), "%s: cannot be opened: %s", path, strerror(errno));
   int64_t size = 0;
-  int code = read_whole(file, path, &npy->bytes, &size);
-  fclose(file);
+  int code = open_file(npy, path, &size);
+  if (code == OK) code = read_bytes(npy, 0, size);
+  if (npy->file) fclose(npy->file);
+  npy->file = NULL;
   TRY(code);
   return npy_parse(npy, npy->bytes, size, path);
 }
 
+int npy_open(struct npy *npy, const char *path) {
+  int64_t size = 0;
+  TRY(open_file(npy, path, &size));
+  TRY(read_bytes(npy, 0, smaller(size, NPY_HEADER + 12)));
+  TRY(parse_head(npy, npy->bytes, size));
+  if (npy->fortran) FAIL(BAD_INPUT, "%s: in Fortran order; save it in C order", path);
+  return OK;
+}
+
+int npy_load(struct npy *npy, int64_t first, int64_t count) {
+  TRY(read_bytes(npy, npy->begin + first * npy->width, count * npy->width));
+  npy->data = npy->bytes;
+  npy->first = first;
+  return OK;
+}
+
 /* The bits of element i in C order. */
 static uint64_t element(const struct npy *npy, int64_t i) {
-  int64_t at = npy->fortran ? i % npy->dim[1] * npy->dim[0] + i / npy->dim[1] : i;
+  int64_t at = npy->fortran ? i % npy->dim[1] * npy->dim[0] + i / npy->dim[1] : i - npy->first;
   const unsigned char *p = npy->data + at * npy->width;
   uint16_t half;
   uint32_t word;

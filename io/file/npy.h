@@ -20,17 +20,25 @@ struct npy {
   int dims;
   int64_t dim[NPY_DIMS];
   int64_t count;
-  void *bytes;               /* the whole file; owned */
+  void *bytes;               /* the whole file, or a piece of it; owned */
   const unsigned char *data; /* inside bytes */
+  int64_t first;             /* element that data begins with */
+  FILE *file;                /* of npy_open */
+  int64_t begin;             /* of its elements, in bytes */
 };
 
 /* Takes `bytes` (from memory_alloc) over, also when it fails. Errors: BAD_INPUT with name and cause. */
 int npy_parse(struct npy *npy, void *bytes, int64_t size, const char *name);
 int npy_read(struct npy *npy, const char *path);
+/* A file that is not held whole: no element is there before npy_load. Not in Fortran order. */
+int npy_open(struct npy *npy, const char *path);
+/* Elements [first, first + count) of it, in place of those that were there. Errors: BAD_INPUT where the file
+ * has become shorter, FAILED when the storage or memory is at fault. */
+int npy_load(struct npy *npy, int64_t first, int64_t count);
 void npy_free(struct npy *npy);
 
-/* Elements [first, first + count) in C order. Errors: BAD_INPUT naming the element: for integers values that
- * are not whole or do not fit, for floats values that are not finite. */
+/* Elements [first, first + count), which are there, in C order. Errors: BAD_INPUT naming the element: for
+ * integers values that are not whole or do not fit, for floats values that are not finite. */
 int npy_int64(const struct npy *npy, int64_t first, int64_t count, int64_t *values);
 int npy_float(const struct npy *npy, int64_t first, int64_t count, float *values);
 /* Whether element i is a float that is not a number. */

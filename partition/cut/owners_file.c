@@ -54,13 +54,18 @@ static int take_values(const struct owners_file *file, int64_t first, int64_t co
   return OK;
 }
 
+static int load_npy(struct npy *npy, int64_t first, int64_t count, int64_t *value) {
+  TRY(npy_load(npy, first, count));
+  return npy_int64(npy, first, count, value);
+}
+
 static int read_values(struct owners_file *file, int64_t count, int32_t *part) {
   FREED int64_t *value = NULL;
   TRY(memory_arrays("parts of nodes", ROOM(&value, smaller(count, PIECE))));
   for (int64_t i = 0; i < count; i += PIECE) {
     const int64_t first = file->at + i, piece = smaller(count - i, PIECE);
-    TRY(file->npy.bytes ? npy_int64(&file->npy, first, piece, value)
-                        : h5_read_rows(&file->h5, "/part", first, piece, H5_INT64, value));
+    TRY(file->npy.file ? load_npy(&file->npy, first, piece, value)
+                       : h5_read_rows(&file->h5, "/part", first, piece, H5_INT64, value));
     TRY(take_values(file, first, piece, value, part + i));
   }
   return OK;
@@ -68,7 +73,7 @@ static int read_values(struct owners_file *file, int64_t count, int32_t *part) {
 
 static int open_npy(struct owners_file *file) {
   file->read = read_values;
-  TRY(npy_read(&file->npy, file->path));
+  TRY(npy_open(&file->npy, file->path));
   TRY(npy_check_dims(&file->npy, 1, "[nodes]"));
   return check_count(file, file->npy.count);
 }

@@ -18,9 +18,8 @@ struct owners_file {
 };
 
 /* Opens a text with a part a line (as METIS and KaHIP write them; lines of # and % are passed over), an .npy
- * of one dimension, or /part of an .h5, as partitions are kept. An .npy is held whole, of the others nothing.
- * Errors: BAD_INPUT where it cannot be read, or has not the parts of so many nodes; of a text that shows when
- * it is read. */
+ * of one dimension, or /part of an .h5, as partitions are kept. None is held whole. Errors: BAD_INPUT where
+ * it cannot be read, or has not the parts of so many nodes; of a text that shows when it is read. */
 int owners_file_open(struct owners_file *file, const char *path, int64_t nodes, int parts);
 /* part[count] of the next nodes. Errors: BAD_INPUT naming the line or the node whose part is not in [0,
  * parts), or how many there are. */

@@ -1,4 +1,5 @@
 #include "io/file/npy.h"
+#include "runtime/base/base.h"
 #include "tests/io/synthetic_files.h"
 
 IN_MADE_FOLDER;
@@ -170,6 +171,44 @@ TEST(files_are_read_and_cut_ones_refused) {
   free(bytes);
   assert_fails(npy_read(&npy, "missing.npy"), BAD_INPUT, "missing.npy: cannot be opened");
   assert_fails(npy_read(&npy, "."), BAD_INPUT, "not a regular file");
+}
+
+TEST(files_are_read_piece_by_piece) {
+  enum { COUNT = 100000 };
+  size_t size;
+  struct npy npy;
+  int32_t *data = malloc(COUNT * sizeof *data);
+  int64_t *value = malloc(COUNT * sizeof *value);
+  for (int i = 0; i < COUNT; i++) data[i] = 3 * i - 70000;
+  unsigned char *bytes = synthetic_npy("<i4", "(100000,)", 0, 2, data, COUNT * sizeof *data, &size);
+  synthetic_file("pieces.npy", bytes, size);
+  assert_ok(npy_open(&npy, "pieces.npy"));
+  assert_int_equal(npy.count, COUNT);
+  for (int64_t first = 0, count = 1; first < COUNT;
+       first += count, count = smaller(3 * count, COUNT - first)) {
+    assert_ok(npy_load(&npy, first, count));
+    assert_ok(npy_int64(&npy, first, count, value));
+    for (int64_t i = 0; i < count; i++) assert_int_equal(value[i], data[first + i]);
+  }
+  assert_ok(npy_load(&npy, 7, 2)); /* any of them, also once more */
+  assert_ok(npy_int64(&npy, 8, 1, value));
+  assert_int_equal(value[0], data[8]);
+  synthetic_file("pieces.npy", bytes, size - 4); /* the file is another one now, with less in it */
+  assert_fails(npy_load(&npy, COUNT - 1, 1), BAD_INPUT, "pieces.npy: cannot be read: it has become shorter");
+  npy_free(&npy);
+  assert_fails(npy_open(&npy, "pieces.npy"), BAD_INPUT, "the header asks for 100000 elements of 4 bytes");
+  npy_free(&npy);
+  for (size_t cut = 0; cut < 128; cut++) {
+    synthetic_file("cut.npy", bytes, cut);
+    assert_fails(npy_open(&npy, "cut.npy"), BAD_INPUT, "cut.npy: ");
+    npy_free(&npy);
+  }
+  free(bytes);
+  bytes = synthetic_npy("<f4", "(2, 2)", 1, 1, data, 16, &size);
+  synthetic_file("fortran.npy", bytes, size);
+  assert_fails(npy_open(&npy, "fortran.npy"), BAD_INPUT, "in Fortran order");
+  npy_free(&npy);
+  free_all(bytes, data, value);
 }
 
 TEST(every_flipped_bit_is_read_or_refused) {
