@@ -168,7 +168,7 @@ works gnntrain config.toml --plan 8 "${dense[@]}"
 lacks 'late rows'
 works gnntrain config.toml --plan 8 "${dense[@]}" --set runtime.layout=gather
 says 'halo: comes in two halves'
-for setting in model.hidden=64 "partition.grid=2x4" runtime.late_rows=1; do
+for setting in model.hidden=64 runtime.late_rows=1; do
   works gnntrain config.toml --plan 8 "${dense[@]}" --set runtime.layout=gather --set $setting
   lacks 'two halves'
 done
