@@ -171,7 +171,8 @@ static int foresee(const struct propagation *p, const struct run *run, const str
   if (foreseen->waits || windows.windows > 0 || leaves_cache(p, run, adjacency, plan->width)) return OK;
   if (choice->tiles > 0 && p->attends.on) return OK;
   const int64_t late = choice->tiles > 0 ? 0 : row_behind(own, hides / gathers);
-  const double unhidden = late > 0 ? 0 : fmax(hides - tiles, 0);
+  const double launch = 1e-12 * predicted.product.model->start.launch,
+               unhidden = late > 0 ? 0 : fmax(hides - launch - tiles, 0);
   if (gain(p, run, adjacency, &predicted, late) - unhidden >= least) foreseen->first = late;
   return OK;
 }
