@@ -126,7 +126,7 @@ static int meet(struct propagation *p, struct run *run, struct direction *d) {
   TRY(comm_max_int64(run->comm, &waits));
   d->halves = !may_not && waits;
   if (run->comm->rank == 0 && d->halves && halo_first_half(p->exchange.tail) > 0)
-    log_detail("halo: comes in two halves of its columns, the second while sums read the first");
+    log_detail("halo: comes in two halves of its columns; the first is summed while the second travels");
   return OK;
 }
 

@@ -153,8 +153,9 @@ struct foreseen {
   int waits;
 };
 
-/* Where sums would wait anyway none is late: then the way over own columns costs nothing. Where there are
- * tiles, all rows are late or none, and the gather of own columns no longer hides the exchange. */
+/* Where sums over own columns end before the halo is there no row is late, for these sums delay nothing.
+ * Where there are tiles, all rows are late or none; late, only the tiles are multiplied during the exchange.
+ */
 static int foresee(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
                    const struct adjacency *adjacency, struct foreseen *foreseen) {
   const struct csr *own = &adjacency->own_part;
@@ -188,7 +189,7 @@ static int is_of_use(const struct propagation *p, const struct run *run, const s
          adjacency->late_part.rows == 0 && adjacency->halo_part.rows > 0 && plan->width > 0;
 }
 
-/* Where nothing is foreseen the halo may have to be waited for. */
+/* Where nothing is foreseen, *waits is 1: halves of the halo are never wrong, only slower at times. */
 int late_rows_move(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
                    struct adjacency *adjacency, int *waits) {
   const double share = run->config->runtime.late_rows;

@@ -213,7 +213,7 @@ TEST(row_segments_are_as_long_as_the_product_allows) {
   assert_int_equal(row_segments_limit(14560, 1600000, 2000, 96, 0), 128); /* the next step */
   assert_int_equal(row_segments_limit(3640, 400000, 2000, 96, 0), 32);
   assert_int_equal(row_segments_limit(14560, 1600000, 2000, 2048, 0), 128);
-  assert_int_equal(row_segments_limit(13752, 491722, 2992, 64, 0), 32); /* but these are few */
+  assert_int_equal(row_segments_limit(13752, 491722, 2992, 64, 0), 32); /* too few rows to fill a GPU */
   assert_int_equal(row_segments_limit(100000, 823242, 207, 64, 0), 32);
   assert_int_equal(row_segments_limit(100000, 823242, 207, 64, 1), 256); /* eight groups share one */
   assert_int_equal(row_segments_limit(40000, 200000, 300, 256, 0), 32);
