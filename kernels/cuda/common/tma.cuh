@@ -12,6 +12,8 @@
  * teams of four warps, and a thread that feeds them. */
 constexpr int BOX_ROWS = 64, BOX = BOX_ROWS * BOX_ROW_BYTES;
 constexpr int TERMS = 16;
+/* Columns of a box of T. */
+template <class T> constexpr int TMA_COLS = BOX_ROW_BYTES / (int)sizeof(T);
 constexpr int TEAM = 128, TEAMS = 2, FED_THREADS = TEAMS * TEAM + 32;
 constexpr int MOST_SLOTS = 8;
 constexpr int TMA_ALIGNMENT = 1024; /* of boxes; what stands before them in shared memory takes as much */
@@ -92,6 +94,11 @@ static __device__ __forceinline__ void meet_team(int team) {
   asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(TEAM) : "memory");
 }
 
+/* Both teams. */
+static __device__ __forceinline__ void meet_both() {
+  asm volatile("bar.sync %0, %1;" ::"n"(TEAMS + 1), "n"(TEAMS * TEAM) : "memory");
+}
+
 /* A box at (row, col) of a matrix to shared memory. */
 static __device__ __forceinline__ void copy_box(void *to, const CUtensorMap *from, uint64_t *barrier, int col,
                                                 int row) {
@@ -99,6 +106,16 @@ static __device__ __forceinline__ void copy_box(void *to, const CUtensorMap *fro
                " [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
                "l"(from), "r"(shared_address(barrier)), "r"(col), "r"(row)
                : "memory");
+}
+
+/* `bytes` one behind the other to shared memory: a multiple of 16, as both addresses. */
+static __device__ __forceinline__ void copy_bytes(void *to, const void *from, uint32_t bytes,
+                                                  uint64_t *barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
 }
 
 /* A box from shared memory to (row, col) of a matrix: one of the thread's batch, which close_boxes ends. */
@@ -116,6 +133,11 @@ static __device__ __forceinline__ void close_boxes() {
  */
 template <int BEHIND = 0> static __device__ __forceinline__ void wait_for_boxes() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(BEHIND) : "memory");
+}
+
+/* 16 bytes of a row of a box. */
+static __device__ __forceinline__ uint4 &chunk_of_box(const unsigned char *box, int row, int chunk) {
+  return *(uint4 *)(box + row * BOX_ROW_BYTES + (chunk ^ row % 8) * 16);
 }
 
 /* A matrix of wgmma's that begins at `address` in boxes: groups of 8 rows are 1 KiB apart. Where its rows are

@@ -90,6 +90,13 @@ static __device__ __forceinline__ float floor_of(const struct gemm_epilogue &e) 
   return e.activation == ACTIVATION_RELU ? 0 : -INFINITY;
 }
 
+/* Rows of lanes 4 g + q in a warp's 16: g with its bits reversed, so that lanes which read together, 16 bytes
+ * of A or four neighbours of C, do so from all banks of a box. */
+static __device__ __forceinline__ int row_of_lane(int lane) {
+  const int g = lane / 4;
+  return g % 2 * 4 + g / 2 % 2 * 2 + g / 4;
+}
+
 /* Lane 4 g + q has sums of rows v and v + 8, as far as these are there. */
 struct lane_place {
   int64_t v;

@@ -1,36 +1,37 @@
 /* C = A B for a tall A [m, k] and any B [k, n], with the epilogue of a layer: the kernel, for what
- * gemm_tma.cuh does not take: B that shared memory cannot hold, sums with what C held, rows that bulk copies
- * cannot read.
+ * gemm_tma.cuh does not take: B that shared memory cannot hold, and sums with what C held.
  *
- * A block walks over tiles of rows, 64 for each warpgroup, whose sums stay in its registers. The rows stream
- * through shared memory in parts of 128 bytes of each row, some parts ahead, and with them the part of B that
- * they meet, as tensor cores want it (a panel, which another kernel made); a warp cuts its 16 rows into
- * pieces and hands them to the tensor cores, a step of 64 bytes at a time. Terms of the sums and columns of C
- * are permuted alike on both sides so that a lane reads and writes 16 bytes at once. */
+ * A block walks over tiles of rows, 64 for each of two teams of four warps, whose sums stay in its registers.
+ * One thread feeds them through a ring of slots: parts of 128 bytes of each row, and with them the part of B
+ * that they meet, as tensor cores want it (a panel, which another kernel made). A warp takes its 16 rows of a
+ * part to registers, where floats are cut into pieces, and hands them to the tensor cores, a step of 64 bytes
+ * at a time. Terms of the sums and columns of C are permuted alike on both sides so that a lane reads and
+ * writes 16 bytes at once. */
 #ifndef KERNELS_CUDA_GEMM_ROWS_GEMM_ROWS_CUH
 #define KERNELS_CUDA_GEMM_ROWS_GEMM_ROWS_CUH
 
+#include "kernels/cuda/common/tma.cuh"
 #include "kernels/cuda/gemm/gemm_epilogue.cuh"
 #include "kernels/cuda/gemm/gemm_fragment.cuh"
 
 struct rows_product {
-  const void *a, *b;
+  const void *b;
   const uint4 *panel; /* B as tensor cores want it, by tiles of columns */
-  int64_t a_stride, b_stride, m, tiles;
+  int64_t b_stride, m, tiles;
   int n, k, parts; /* parts of the sum, of two steps each; at least one */
   int height;      /* rows of a tile */
-  int stages;      /* slots: 3 or 4, of which products read two */
+  int slots;       /* of which products read two */
   bool transpose_b;
   struct gemm_epilogue epilogue;
 };
 
-constexpr int IN_USE = 2;
-
-/* A block: two warpgroups and 8 BLOCKS columns. */
+/* A block: two teams and 8 BLOCKS columns. */
 template <int BLOCKS_> struct rows_shape {
-  static constexpr int BLOCKS = BLOCKS_, THREADS = 256, WARPS = THREADS / 32, ROWS = 128;
-  static constexpr int COLS = 8 * BLOCKS, STEP = 32 * BLOCKS; /* STEP: 16 bytes of the panel */
-  static constexpr int SLOT = 8 * ROWS + 2 * STEP;            /* and those of a slot */
+  static constexpr int BLOCKS = BLOCKS_, THREADS = TEAMS * TEAM, WARPS = THREADS / 32;
+  static constexpr int ROWS = TEAMS * BOX_ROWS, COLS = 8 * BLOCKS;
+  static constexpr int STEP = 32 * BLOCKS;                         /* 16 bytes of the panel */
+  static constexpr int LEFT = ROWS * BOX_ROW_BYTES;                /* bytes of a slot for rows of A, */
+  static constexpr int RIGHT = 2 * STEP * 16, SLOT = LEFT + RIGHT; /* those for the panel, and both */
 };
 
 template <class T>
@@ -65,71 +66,58 @@ static __device__ __forceinline__ uint4 chunk_of_panel(const struct rows_product
   return panel_chunk<T>(p, i / (32 * BLOCKS), plane, half, col);
 }
 
-/* Where a block stands: a part of a tile, and the slot that it is in. */
-struct place {
-  int64_t tile;
-  int part, slot;
-};
-
-static __device__ __forceinline__ void go_on(const struct rows_product &p, struct place &at) {
-  if (++at.slot == p.stages) at.slot = 0;
-  if (++at.part < p.parts) return;
-  at.part = 0;
-  at.tile += gridDim.x;
-}
-
 static __device__ __forceinline__ int rows_of_tile(const struct rows_product &p, int64_t tile) {
   return (int)min((int64_t)p.height, p.m - tile * p.height);
 }
 
-/* The eight chunks of a row's part; odd rows have their halves swapped: two rows then lie in all banks. */
-template <class T, class G>
-static __device__ __forceinline__ void load_part(const struct rows_product &p, const struct place &at,
-                                                 uint4 *ring) {
-  if (at.tile >= p.tiles) return;
-  uint4 *slot = ring + at.slot * G::SLOT;
-  const int thread = threadIdx.x, row = thread / 8, chunk = thread % 8, rows = rows_of_tile(p, at.tile);
-  const int col = (at.part * 8 + chunk) * CHUNK<T>, count = count_before<T>(col, p.k);
-  const T *from = (const T *)p.a + (at.tile * p.height + row) * p.a_stride + col;
-  uint4 *to = slot + row * 8 + (chunk ^ (row & 1) << 2);
-#pragma unroll
-  for (int r = 0; r < G::ROWS; r += G::THREADS / 8) {
-    const bool is_there = row + r < rows && count > 0;
-    copy_chunk(to + r * 8, is_there ? from + r * p.a_stride : (const T *)p.a, is_there ? count : 0);
-  }
-  const uint4 *panel = p.panel + ((int64_t)blockIdx.y * p.parts + at.part) * 2 * G::STEP;
-#pragma unroll
-  for (int i = 0; i < 2 * G::STEP; i += G::THREADS)
-    copy_chunk(slot + 8 * G::ROWS + i + thread, (const float *)(panel + i + thread), CHUNK<float>);
+/* A slot, and how often the ring has come round. */
+struct slot_place {
+  int slot, round;
+};
+
+static __device__ __forceinline__ void next_slot(const struct rows_product &p, struct slot_place &at) {
+  if (++at.slot == p.slots) at.slot = 0, at.round++;
 }
 
-template <class T>
-static __device__ __forceinline__ void read_fragment(const uint4 *rows, int step, int lane,
-                                                     struct fragment &to) {
-  const int g = lane / 4, chunk = (step * 4 + lane % 4) ^ (g & 1) << 2;
-  make_fragment<T>(rows[g * 8 + chunk], rows[(g + 8) * 8 + chunk], to);
+/* By one thread. */
+template <class T, class G>
+static __device__ __forceinline__ void feed_parts(const struct rows_product &p, const CUtensorMap &a,
+                                                  unsigned char *ring, struct tma_barriers &barriers) {
+  const uint4 *panel = p.panel + (int64_t)blockIdx.y * p.parts * 2 * G::STEP;
+  struct slot_place at = {0, 0};
+  for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    for (int part = 0; part < p.parts; part++, next_slot(p, at)) {
+      unsigned char *slot = ring + at.slot * G::SLOT;
+      uint64_t *full = &barriers.full[at.slot];
+      if (at.round > 0) barrier_wait(&barriers.empty[at.slot], (at.round - 1) & 1);
+      barrier_expect(full, (uint32_t)(p.height * BOX_ROW_BYTES + G::RIGHT));
+      copy_box(slot, &a, full, part * TMA_COLS<T>, (int)(tile * p.height));
+      copy_bytes(slot + G::LEFT, panel + (int64_t)part * 2 * G::STEP, G::RIGHT, full);
+    }
+  }
 }
 
 /* What a block keeps in shared memory: a ring of slots, totals of columns for each warp, bias. */
 struct memory {
-  uint4 *ring;
+  unsigned char *ring;
   double *totals;
   float *bias;
 };
 
 template <class G> static __device__ __forceinline__ struct memory memory_of(const struct rows_product &p) {
-  extern __shared__ uint4 shared[];
-  double *totals = (double *)(shared + p.stages * G::SLOT);
-  return {shared, totals, (float *)(totals + (p.epilogue.sums ? G::WARPS * G::COLS : 0))};
+  extern __shared__ __align__(1024) unsigned char slots[];
+  double *totals = (double *)(slots + p.slots * G::SLOT);
+  return {slots, totals, (float *)(totals + (p.epilogue.sums ? G::WARPS * G::COLS : 0))};
 }
 
+/* Then the block's threads must meet. */
 template <class G>
 static __device__ __forceinline__ void prepare(const struct rows_product &p, const struct memory &m) {
   const int64_t first_col = (int64_t)blockIdx.y * G::COLS;
-  for (int j = threadIdx.x; j < G::COLS; j += G::THREADS)
+  for (int j = threadIdx.x; j < G::COLS; j += TWO_TEAMS_THREADS)
     m.bias[j] = p.epilogue.bias && first_col + j < p.n ? p.epilogue.bias[first_col + j] : 0;
-  for (int j = threadIdx.x; p.epilogue.sums && j < G::WARPS * G::COLS; j += G::THREADS) m.totals[j] = 0;
-  __syncthreads();
+  for (int j = threadIdx.x; p.epilogue.sums && j < G::WARPS * G::COLS; j += TWO_TEAMS_THREADS)
+    m.totals[j] = 0;
 }
 
 /* What a part of a tile reads and writes: rows of C or of the saved output, and of the result. */
@@ -172,7 +160,7 @@ template <class T, class G>
 static __device__ __forceinline__ void epilogue_tile(const struct rows_product &p, const struct memory &m,
                                                      int64_t tile, float (&sum)[G::BLOCKS][4]) {
   const struct gemm_epilogue &e = p.epilogue;
-  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + lane / 4;
+  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + row_of_lane(lane);
   const struct lane_place at = place_of_lane(e, tile * p.height, rows_of_tile(p, tile), row, lane);
   if (e.kind == EPILOGUE_ADD)
     epilogue_parts<T, G, EPILOGUE_ADD>(e, m, at, p.n, sum);
@@ -182,57 +170,70 @@ static __device__ __forceinline__ void epilogue_tile(const struct rows_product &
     epilogue_parts<T, G, EPILOGUE_FORWARD>(e, m, at, p.n, sum);
 }
 
-/* A part of the sums: waits for its copies, starts those of a later part, then multiplies. */
+/* sum = a tile's rows times B. Products are let go on while the next ones' rows are read: a slot is given
+ * back a step after its last product was begun. */
 template <class T, class G>
-static __device__ __forceinline__ void add_part(const struct rows_product &p, const struct memory &memory,
-                                                const struct place &at, const struct place &ahead,
-                                                struct fragment (&a)[2], float (&sum)[G::BLOCKS][4]) {
-  wait_for_batches(p.stages - IN_USE - 1);
-  wait_for_products<2>();
-  show_to_products();
-  __syncthreads();
-  load_part<T, G>(p, ahead, memory.ring);
-  close_batch();
-  const uint4 *slot = memory.ring + at.slot * G::SLOT;
-  const uint64_t panel = right_matrix<G::BLOCKS>(slot + 8 * G::ROWS);
+static __device__ __forceinline__ void multiply_tile(const struct rows_product &p, const unsigned char *ring,
+                                                     struct tma_barriers &barriers, struct slot_place &at,
+                                                     float (&sum)[G::BLOCKS][4]) {
+  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + row_of_lane(lane);
+  struct fragment a[2];
+  int before = 0;
+  for (int part = 0; part < p.parts; part++, before = at.slot, next_slot(p, at)) {
+    const unsigned char *slot = ring + at.slot * G::SLOT;
+    const uint64_t panel = right_matrix<G::BLOCKS>(slot + G::LEFT);
+    barrier_wait(&barriers.full[at.slot], at.round & 1);
 #pragma unroll
-  for (int s = 0; s < 2; s++) {
-    wait_for_products<1>();
-    read_fragment<T>(slot + threadIdx.x / 32 * 128, s, threadIdx.x % 32, a[s]);
-    multiply_step<T, G::BLOCKS>(a[s], further(panel, s * 16 * G::STEP), at.part + s > 0, sum);
+    for (int s = 0; s < 2; s++) {
+      const int chunk = 4 * s + lane % 4;
+      wait_for_products<1>();
+      if (s == 1 && part > 0 && lane == 0) barrier_arrive(&barriers.empty[before]);
+      make_fragment<T>(chunk_of_box(slot, row, chunk), chunk_of_box(slot, row + 8, chunk), a[s]);
+      multiply_step<T, G::BLOCKS>(a[s], further(panel, s * 16 * G::STEP), part + s > 0, sum);
+    }
   }
+  wait_for_products<0>();
+  hold(sum);
+  if (lane == 0) barrier_arrive(&barriers.empty[before]);
 }
 
 template <class T, class G>
-static __global__ void __launch_bounds__(G::THREADS, 1)
-    rows_kernel(const __grid_constant__ struct rows_product p) {
-  pdl_prologue();
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  const struct memory memory = memory_of<G>(p);
-  struct place at = {(int64_t)blockIdx.x, 0, 0}, ahead = at;
-  for (int i = 0; i < p.stages - IN_USE; i++, go_on(p, ahead)) {
-    load_part<T, G>(p, ahead, memory.ring);
-    close_batch();
-  }
-  prepare<G>(p, memory);
-  while (at.tile < p.tiles) {
-    const int64_t tile = at.tile;
+static __device__ __forceinline__ void take_tiles(const struct rows_product &p, const struct memory &memory,
+                                                  struct tma_barriers &barriers) {
+  const int first_col = (int)blockIdx.y * G::COLS;
+  struct slot_place at = {0, 0};
+  for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
     float sum[G::BLOCKS][4];
-    struct fragment a[2];
-    for (int part = 0; part < p.parts; part++, go_on(p, at), go_on(p, ahead))
-      add_part<T, G>(p, memory, at, ahead, a, sum);
-    wait_for_products<0>();
-    hold(sum);
+    multiply_tile<T, G>(p, memory.ring, barriers, at, sum);
     if (sizeof(T) == 2 && p.epilogue.c.dtype == F32)
       epilogue_tile<float, G>(p, memory, tile, sum);
     else
       epilogue_tile<T, G>(p, memory, tile, sum);
   }
   if (!p.epilogue.sums) return;
-  __syncthreads();
-  const int first_col = (int)blockIdx.y * G::COLS;
+  meet_both();
   write_column_sums(memory.totals, G::WARPS, G::COLS, min(G::COLS, p.n - first_col), G::THREADS,
                     p.epilogue.sums + (int64_t)blockIdx.x * p.n + first_col);
+}
+
+template <class T, class G>
+static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
+    rows_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ struct rows_product p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  __shared__ struct tma_barriers barriers;
+  const struct memory memory = memory_of<G>(p);
+  const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
+  if (threadIdx.x == 0) open_barriers(barriers, p.slots, G::WARPS);
+  pdl_prologue();
+  prepare<G>(p, memory);
+  __syncthreads();
+  if (team < TEAMS) {
+    take_registers<TWO_TEAMS_REGISTERS>();
+    take_tiles<T, G>(p, memory, barriers);
+  } else {
+    leave_registers<FEED_REGISTERS>();
+    if (threadIdx.x % TEAM == 0) feed_parts<T, G>(p, a, memory.ring, barriers);
+  }
 #endif
 }
 

@@ -5,9 +5,6 @@
 #include "kernels/cuda/common/tma.cuh"
 #include "kernels/cuda/gemm/gemm_epilogue.cuh"
 
-/* Columns of a box, in which A has two steps. */
-template <class T> constexpr int TMA_COLS = BOX_ROW_BYTES / (int)sizeof(T);
-
 constexpr int MOST_BOXES = 27, MOST_TEAMS = 4, MOST_BATCH = 2;
 
 /* A kernel for matrices of T, and 8 BLOCKS columns of C. TEAMS: as many as registers and shared memory allow.
@@ -146,18 +143,6 @@ static __device__ __forceinline__ void await_box(struct ring_barriers &barriers,
 static __device__ __forceinline__ void give_box(struct ring_barriers &barriers, const struct ring_place &at) {
   __syncwarp();
   if (threadIdx.x % 32 == 0) barrier_arrive(&barriers.empty[at.box]);
-}
-
-/* Rows of lanes 4 g + q in a warp's 16: g with its bits reversed, so that lanes which read together, 16 bytes
- * of A or four neighbours of C, do so from all banks of a box. */
-static __device__ __forceinline__ int row_of_lane(int lane) {
-  const int g = lane / 4;
-  return g % 2 * 4 + g / 2 % 2 * 2 + g / 4;
-}
-
-/* 16 bytes of a row of a box. */
-static __device__ __forceinline__ uint4 &chunk_of_box(const unsigned char *box, int row, int chunk) {
-  return *(uint4 *)(box + row * BOX_ROW_BYTES + (chunk ^ row % 8) * 16);
 }
 
 /* The four neighbours number `four` of a row. */

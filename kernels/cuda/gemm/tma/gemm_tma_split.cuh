@@ -11,10 +11,6 @@
  * memory, for tensor cores cut off. */
 constexpr int TMA_FLUSH = 24;
 
-static __device__ __forceinline__ void meet_both() {
-  asm volatile("bar.sync %0, %1;" ::"n"(TEAMS + 1), "n"(TEAMS * TEAM) : "memory");
-}
-
 /* The box of the ring that is `i` further than the first of a matrix's, of which there are `count`; `instead`
  * for one that is not there: boxes of the other team may be given back, and filled again, at any time. */
 static __device__ __forceinline__ const unsigned char *
