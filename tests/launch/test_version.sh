@@ -15,3 +15,14 @@ done
 
 # What only a GPU needs, and takes longer to load than all else, is loaded when one is opened.
 for program in gnntrain gnndata gnnbench; do lacks libcublas <(ldd "$GNNTRAIN_BIN/$program"); done
+
+# A program that finds no OPENBLAS_NUM_THREADS=1 starts itself once more with it, and says the same.
+started() { LD_DEBUG=files "$@" --version 2>&1 >out.txt | grep -c 'file=libhdf5.*generating link map'; }
+for program in gnntrain gnndata gnnbench; do
+  (($(started $program) == 1)) || fail "$program: started itself again"
+  cp out.txt said.txt
+  (($(started env -u OPENBLAS_NUM_THREADS $program) == 2)) || fail "$program: did not start itself again"
+  cmp out.txt said.txt
+  (($(OPENBLAS_NUM_THREADS=3 started $program) == 2)) || fail "$program: keeps three threads"
+  cmp out.txt said.txt
+done

@@ -95,7 +95,7 @@ static inline void check_model(const struct fixture *fixture, const char *settin
   assert_true(largest > 1e-3);
   for (int i = 0; i < p->length; i++) check_parameter(&p->list[i], gradient, largest, &checked, &kinks);
   assert_true(checked >= 15);
-  assert_true(kinks * 20 <= checked);
+  assert_true(kinks * 10 <= checked);
   free(gradient);
   fixture_close(&job);
 }
