@@ -128,7 +128,8 @@ def check_interrupt():
         raise AssertionError("Ctrl-C is passed over")
     except KeyboardInterrupt:
         pass
-    assert run.code == 75 and len(os.listdir("interrupted/checkpoints")) == 1
+    saved = os.listdir("interrupted/checkpoints")
+    assert run.code == 75 and len(saved) == 1, (run.code, saved, run.output)
 
 
 def numpy_logits(data, checkpoint):
