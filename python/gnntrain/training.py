@@ -133,8 +133,9 @@ class Training:
 
     def wait(self):
         """Trains to the end and returns the result."""
-        for _ in self:
-            pass
+        with self:  # an interrupt between two epochs, too, has it save and end
+            for _ in self:
+                pass
         return self.result
 
 

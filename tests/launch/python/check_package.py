@@ -132,6 +132,22 @@ def check_interrupt():
     assert run.code == 75 and len(saved) == 1, (run.code, saved, run.output)
 
 
+def check_interrupt_between_epochs():
+    class Interrupted(gnntrain.Training):
+        def __next__(self):
+            if super().__next__()["epoch"] > 1:
+                raise KeyboardInterrupt
+    run = gnntrain.train(SETTINGS, epochs=10**7, out="between")
+    run.__class__ = Interrupted
+    try:
+        run.wait()
+        raise AssertionError("Ctrl-C between two epochs is passed over")
+    except KeyboardInterrupt:
+        pass
+    saved = os.listdir("between/checkpoints")
+    assert run.code == 75 and len(saved) == 1, (run.code, saved, run.output)
+
+
 def numpy_logits(data, checkpoint):
     """A gcn of two layers with a batch norm, from its definition."""
     a = np.zeros((data.num_nodes, data.num_nodes))
@@ -215,6 +231,7 @@ def main():
     check_datasets()
     check_stopping()
     check_interrupt()
+    check_interrupt_between_epochs()
     check_export(check_weights())
     check_errors()
 
