@@ -90,6 +90,16 @@ static __device__ __forceinline__ void open_barriers(struct tma_barriers &barrie
   show_barriers();
 }
 
+/* A box of a ring, and how often it was taken before. */
+struct ring_place {
+  int box, round;
+};
+
+/* P: has so many boxes as `ring`. */
+template <class P> static __device__ __forceinline__ void next_box(const P &p, struct ring_place &at) {
+  if (++at.box == p.ring) at.box = 0, at.round++;
+}
+
 static __device__ __forceinline__ void meet_team(int team) {
   asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(TEAM) : "memory");
 }

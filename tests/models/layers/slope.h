@@ -43,19 +43,12 @@ static inline double slope_at(double *element, double h) {
   return (loss_with(element, *element + h) - loss_with(element, *element - h)) / (2 * h);
 }
 
-#ifdef __SANITIZE_ADDRESS__ /* takes five times as long */
-enum { ELEMENTS = 12 };
-#else
-enum { ELEMENTS = 24 };
-#endif
-
-/* Compares up to ELEMENTS elements of each parameter, or some more. Where the slope misses the gradient but
- * has not settled either (a smaller step moves it), a kink of the activation lies within the step: counted,
- * not compared. */
+/* Compares up to 24 elements of each parameter. Where the slope misses the gradient but has not settled
+ * either (a smaller step moves it), a kink of the activation lies within the step: counted, not compared. */
 static inline void check_parameter(const struct parameter *piece, const double *gradient, double largest,
                                    int *checked, int *kinks) {
   const double h = 1e-5;
-  int64_t count = piece->rows * piece->cols, step = count > ELEMENTS ? count / ELEMENTS : 1;
+  int64_t count = piece->rows * piece->cols, step = count > 24 ? count / 24 : 1;
   for (int64_t i = 0; i < count; i += step) {
     double *element = element_of(piece, i), mine = gradient[piece->first + i];
     double slope = slope_at(element, h), missed = fabs(slope - mine);
@@ -95,7 +88,7 @@ static inline void check_model(const struct fixture *fixture, const char *settin
   assert_true(largest > 1e-3);
   for (int i = 0; i < p->length; i++) check_parameter(&p->list[i], gradient, largest, &checked, &kinks);
   assert_true(checked >= 15);
-  assert_true(kinks * 10 <= checked);
+  assert_true(kinks * 20 <= checked);
   free(gradient);
   fixture_close(&job);
 }

@@ -20,7 +20,7 @@ struct rows_product {
   int64_t b_stride, m, tiles;
   int n, k, parts; /* parts of the sum, of two steps each; at least one */
   int height;      /* rows of a tile */
-  int slots;       /* of which products read two */
+  int ring;        /* its slots, of which products read two */
   bool transpose_b;
   struct gemm_epilogue epilogue;
 };
@@ -70,26 +70,17 @@ static __device__ __forceinline__ int rows_of_tile(const struct rows_product &p,
   return (int)min((int64_t)p.height, p.m - tile * p.height);
 }
 
-/* A slot, and how often the ring has come round. */
-struct slot_place {
-  int slot, round;
-};
-
-static __device__ __forceinline__ void next_slot(const struct rows_product &p, struct slot_place &at) {
-  if (++at.slot == p.slots) at.slot = 0, at.round++;
-}
-
 /* By one thread. */
 template <class T, class G>
 static __device__ __forceinline__ void feed_parts(const struct rows_product &p, const CUtensorMap &a,
                                                   unsigned char *ring, struct tma_barriers &barriers) {
   const uint4 *panel = p.panel + (int64_t)blockIdx.y * p.parts * 2 * G::STEP;
-  struct slot_place at = {0, 0};
+  struct ring_place at = {0, 0};
   for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-    for (int part = 0; part < p.parts; part++, next_slot(p, at)) {
-      unsigned char *slot = ring + at.slot * G::SLOT;
-      uint64_t *full = &barriers.full[at.slot];
-      if (at.round > 0) barrier_wait(&barriers.empty[at.slot], (at.round - 1) & 1);
+    for (int part = 0; part < p.parts; part++, next_box(p, at)) {
+      unsigned char *slot = ring + at.box * G::SLOT;
+      uint64_t *full = &barriers.full[at.box];
+      if (at.round > 0) barrier_wait(&barriers.empty[at.box], (at.round - 1) & 1);
       barrier_expect(full, (uint32_t)(p.height * BOX_ROW_BYTES + G::RIGHT));
       copy_box(slot, &a, full, part * TMA_COLS<T>, (int)(tile * p.height));
       copy_bytes(slot + G::LEFT, panel + (int64_t)part * 2 * G::STEP, G::RIGHT, full);
@@ -106,7 +97,7 @@ struct memory {
 
 template <class G> static __device__ __forceinline__ struct memory memory_of(const struct rows_product &p) {
   extern __shared__ __align__(1024) unsigned char slots[];
-  double *totals = (double *)(slots + p.slots * G::SLOT);
+  double *totals = (double *)(slots + p.ring * G::SLOT);
   return {slots, totals, (float *)(totals + (p.epilogue.sums ? G::WARPS * G::COLS : 0))};
 }
 
@@ -174,15 +165,15 @@ static __device__ __forceinline__ void epilogue_tile(const struct rows_product &
  * back a step after its last product was begun. */
 template <class T, class G>
 static __device__ __forceinline__ void multiply_tile(const struct rows_product &p, const unsigned char *ring,
-                                                     struct tma_barriers &barriers, struct slot_place &at,
+                                                     struct tma_barriers &barriers, struct ring_place &at,
                                                      float (&sum)[G::BLOCKS][4]) {
   const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + row_of_lane(lane);
   struct fragment a[2];
   int before = 0;
-  for (int part = 0; part < p.parts; part++, before = at.slot, next_slot(p, at)) {
-    const unsigned char *slot = ring + at.slot * G::SLOT;
+  for (int part = 0; part < p.parts; part++, before = at.box, next_box(p, at)) {
+    const unsigned char *slot = ring + at.box * G::SLOT;
     const uint64_t panel = right_matrix<G::BLOCKS>(slot + G::LEFT);
-    barrier_wait(&barriers.full[at.slot], at.round & 1);
+    barrier_wait(&barriers.full[at.box], at.round & 1);
 #pragma unroll
     for (int s = 0; s < 2; s++) {
       const int chunk = 4 * s + lane % 4;
@@ -201,7 +192,7 @@ template <class T, class G>
 static __device__ __forceinline__ void take_tiles(const struct rows_product &p, const struct memory &memory,
                                                   struct tma_barriers &barriers) {
   const int first_col = (int)blockIdx.y * G::COLS;
-  struct slot_place at = {0, 0};
+  struct ring_place at = {0, 0};
   for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
     float sum[G::BLOCKS][4];
     multiply_tile<T, G>(p, memory.ring, barriers, at, sum);
@@ -223,7 +214,7 @@ static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
   __shared__ struct tma_barriers barriers;
   const struct memory memory = memory_of<G>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
-  if (threadIdx.x == 0) open_barriers(barriers, p.slots, G::WARPS);
+  if (threadIdx.x == 0) open_barriers(barriers, p.ring, G::WARPS);
   pdl_prologue();
   prepare<G>(p, memory);
   __syncthreads();

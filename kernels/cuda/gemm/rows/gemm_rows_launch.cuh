@@ -33,11 +33,11 @@ template <class T, class G> static int run(struct kernels *k, const struct gemm 
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   const bool sums = op->backward && op->backward->bias_grad;
   const int fixed = (sums ? G::WARPS * G::COLS * (int)sizeof(double) : 0) + G::COLS * (int)sizeof(float);
-  p.slots = min(MOST_SLOTS, (state->shared_bytes - TMA_ALIGNMENT - fixed) / G::SLOT);
-  if (p.slots < LEAST_SLOTS)
+  p.ring = min(MOST_SLOTS, (state->shared_bytes - TMA_ALIGNMENT - fixed) / G::SLOT);
+  if (p.ring < LEAST_SLOTS)
     FAIL(FAILED, "a block on this GPU has too little shared memory for matrix products: %d bytes",
          state->shared_bytes);
-  const int bytes = fixed + p.slots * G::SLOT;
+  const int bytes = fixed + p.ring * G::SLOT;
   const unsigned column_tiles = blocks_of(p.n, G::COLS);
   const unsigned blocks = lay_tiles<G>(max(1, state->multiprocessors / (int)column_tiles), &p);
   const int64_t chunks = 2 * p.parts * G::STEP, panel = column_tiles * chunks;

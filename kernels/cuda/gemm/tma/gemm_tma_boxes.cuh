@@ -111,17 +111,8 @@ struct ring_barriers {
   uint64_t full[MOST_BOXES], empty[MOST_BOXES], turn[MOST_TEAMS];
 };
 
-/* A box of the ring, and how often it was taken before. */
-struct ring_place {
-  int box, round;
-};
-
 static __device__ __forceinline__ struct ring_place place_of_box(const struct tma_product &p, int i) {
   return {i % p.ring, i / p.ring};
-}
-
-static __device__ __forceinline__ void next_box(const struct tma_product &p, struct ring_place &at) {
-  if (++at.box == p.ring) at.box = 0, at.round++;
 }
 
 /* By a warp that will give it back, once all boxes before have come. */
