@@ -6,7 +6,8 @@ set -euo pipefail
 shopt -s nullglob
 export LC_ALL=C PATH=$GNNTRAIN_BIN:$GNNTRAIN_BIN/tests/launch:$GNNTRAIN_BIN/tests/faults:$GNNTRAIN_BIN/tests/fuzz:$GNNTRAIN_BIN/tests/mutate:$PATH
 
-# A program that finds none starts itself once more with it (runtime/base/stop.h): half of the time of a start.
+# A program that is started without this variable sets it and starts itself once more (runtime/base/stop.h), which takes
+# as long as all else of a start.
 export OPENBLAS_NUM_THREADS=1
 
 fail() {

@@ -20,7 +20,7 @@ tools=$GNNTRAIN_BIN/tests/faults
 mkdir fault_sweep
 cd fault_sweep
 lab=$PWD/lab
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+export OMP_NUM_THREADS=1
 if [[ $part == sample ]]; then most=2 most_on_two=1; else most=${FAULT_MOST:-60} most_on_two=${FAULT_MOST_ON_TWO:-12}; fi
 
 all_scenarios="import replace train resume predict train_2_0 train_2_1 resume_2_0 resume_2_1"

@@ -2,7 +2,7 @@
 # predictions. A sample here; MUTATIONS=50000 makes more, SEED others, FIRST goes on behind those made.
 . "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+export OMP_NUM_THREADS=1
 ASAN_OPTIONS+=:max_allocation_size_mb=1024:allocator_may_return_null=1 # 3 GiB in all where there is no sanitizer
 export ASAN_OPTIONS
 unset OMPI_COMM_WORLD_SIZE PMIX_RANK PMI_RANK # gnntrain in a process of its own
