@@ -76,7 +76,6 @@ struct put {
   const int32_t *rows; /* NULL: row i is i */
   const void *scale;   /* real [x.rows]; NULL: 1 */
   int64_t stride;      /* elements of the rows of `to` */
-  int64_t column;      /* of `to`, where the first of x goes */
   int blocks;          /* of threads, as many as the peers' */
   int peers;
   int64_t stored;              /* rows, for all peers */

@@ -24,11 +24,6 @@ int64_t spmm_workspace(const struct kernels *k, const struct spmm *op) {
   return k->ops->sparse->spmm_workspace ? k->ops->sparse->spmm_workspace(op) : 0;
 }
 
-int spmm_divides(const struct kernels *k, const struct spmm *op) {
-  if (op->epilogue && (op->epilogue->norm != NORM_NONE || op->epilogue->loss)) return 0;
-  return k->ops->sparse->spmm_divides && k->ops->sparse->spmm_divides(op);
-}
-
 /* Sparse products have scales of their own. */
 static void check_spmm_epilogue(const struct kernels *k, const struct spmm *op) {
   const struct loss_op *loss = op->epilogue->loss;
@@ -38,10 +33,6 @@ static void check_spmm_epilogue(const struct kernels *k, const struct spmm *op) 
   assert(loss_fits(k, loss) && loss->logits.data == op->epilogue->y.data && loss->logits.cols == op->y.cols);
   assert(loss->logits.rows == 0 || (loss->grad.data && loss->grad.data != op->y.data));
   assert(loss->logits.rows == 0 || (loss->counted && loss->row_loss));
-}
-
-static double columns_of(const struct spmm *op) {
-  return (double)(op->end > 0 ? op->end - op->first : op->y.cols);
 }
 
 /* Non-zeros that this phase multiplies. */
@@ -55,13 +46,12 @@ static double entries_of(const struct spmm *op) {
 /* A gathered row passes for each non-zero. */
 static double spmm_bytes(const struct spmm *op) {
   const struct csr *a = op->a->csr;
-  double columns = columns_of(op), index = a->weight ? 8 : 4, rows = (double)a->rows;
+  double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
   const struct tensor result = op->epilogue && op->epilogue->loss ? op->epilogue->loss->grad : op->y;
   double row = columns *
                (double)(dtype_bytes(result.dtype) + (op->accumulate ? dtype_bytes(op->y.dtype) : 0));
   double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
   if (op->below) self += bytes_kept(op->below);
-  if (op->end > 0) self *= columns / (double)op->y.cols;
   const double arcs = entries_of(op) * (index + columns * (double)dtype_bytes(op->x.dtype));
   return op->phase == SPMM_AHEAD ? arcs : arcs + rows * (8 + row) + self;
 }
@@ -79,7 +69,7 @@ static void check_columns(const struct kernels *k, const struct spmm *op) {
   assert(is_matrix(k, op->x, near, op->y.cols));
   assert(a->near > 0 || (!op->far.data && op->phase == SPMM_WHOLE));
   if (a->near == 0) return;
-  assert(!op->a->plain && op->a->windows == 0 && op->end == 0 && !op->col_scale && has_whole_rows(op->x));
+  assert(!op->a->plain && op->a->windows == 0 && !op->col_scale && has_whole_rows(op->x));
   assert(op->phase == SPMM_AHEAD ||
          (is_matrix(k, op->far, a->cols - near, op->y.cols) && has_whole_rows(op->far)));
 }
@@ -98,9 +88,7 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   if (op->epilogue) check_spmm_epilogue(k, op);
   assert(!op->below ||
          (!op->epilogue && op_spmm_takes_epilogue(op->below) && op->below->dy.data == op->y.data));
-  assert(op->end == 0 || (op->first < op->end && op->end <= op->y.cols && spmm_divides(k, op)));
-  assert(op->first * dtype_bytes(op->x.dtype) % ROW_BYTES == 0);
-  double flops = 2 * entries_of(op) * columns_of(op);
+  double flops = 2 * entries_of(op) * (double)op->y.cols;
   return RUN_OP(k, "spmm", spmm_bytes(op), flops, k->ops->sparse->spmm(k, op));
 }
 

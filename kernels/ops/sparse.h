@@ -55,7 +55,6 @@ struct spmm {
   const struct epilogue_backward *below; /* likewise, y is its dy; op_spmm_takes_epilogue. Or `epilogue` */
   struct tensor sums; /* real [rows, width], where y is dtype and dtype is not real; else absent: y itself */
   struct tensor y;    /* dtype or real [rows, width] */
-  int64_t first, end; /* of all columns those from `first` on are computed, up to `end`; end 0: all */
   enum spmm_phase phase;
 };
 
@@ -75,7 +74,6 @@ struct sparse_ops {
   void (*layout_free)(struct kernels *k, struct layout *layout);
   int (*spmm)(struct kernels *k, const struct spmm *op);
   int64_t (*spmm_workspace)(const struct spmm *op); /* NULL: none */
-  int (*spmm_divides)(const struct spmm *op);       /* NULL: never */
   int (*sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);
 };
 
@@ -90,9 +88,6 @@ void layout_free(struct kernels *k, struct layout *layout); /* NULL is fine */
 /* Bytes of scratch that op_spmm will ask for, from layout and shapes alone: scales may have any address. */
 int64_t spmm_workspace(const struct kernels *k, const struct spmm *op);
 int op_spmm(struct kernels *k, const struct spmm *op);
-/* Whether it may be computed by columns, one product behind the other, for little more than at once: tiles
- * and copies of X are of all columns, and so are layer norms and losses. `first`: a multiple of ROW_BYTES. */
-int spmm_divides(const struct kernels *k, const struct spmm *op);
 /* Whether rows can end with it: that of a ReLU, from its output, in place and without sums. */
 int op_spmm_takes_epilogue(const struct epilogue_backward *below);
 int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);

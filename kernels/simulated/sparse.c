@@ -85,14 +85,8 @@ static int spmm(struct kernels *k, const struct spmm *op) {
   const double ahead = op->phase == SPMM_WHOLE ? 0 : ahead_seconds(k, op);
   if (op->phase == SPMM_AHEAD) return device_delay(k->device, STREAM_COMPUTE, ahead);
   const double ends = op->epilogue || op->below ? model->pass.ends : 1;
-  const double columns = (double)(op->end > 0 ? op->end - op->first : op->y.cols);
-  const double arcs = ends * (arc_seconds(k, model, op->a, columns) - ahead);
-  const double beside = spmm_beside(op) * columns / fmax((double)op->y.cols, 1);
-  return device_delay(k->device, STREAM_COMPUTE, arcs + beside * model->pass.byte * 1e-12);
-}
-
-static int divides(const struct spmm *op) {
-  return op->a->tiles == 0 && op->a->windows == 0;
+  const double arcs = ends * (arc_seconds(k, model, op->a, (double)op->y.cols) - ahead);
+  return device_delay(k->device, STREAM_COMPUTE, arcs + spmm_beside(op) * model->pass.byte * 1e-12);
 }
 
 /* Tiles and condensed windows of floats work on planes of bf16. */
@@ -108,7 +102,6 @@ const struct sparse_ops simulated_sparse_ops = {.layout_init = simulated_layout_
                                                 .layout_free = simulated_layout_free,
                                                 .spmm = spmm,
                                                 .spmm_workspace = planes_workspace,
-                                                .spmm_divides = divides,
                                                 .sparse_dropout = sparse_dropout};
 
 static int reduce(struct kernels *k, const struct reduce *op) {

@@ -17,8 +17,8 @@ struct exchange {
 
 static int run_exchange(struct kernels *k, const void *op) {
   const struct exchange *e = op;
-  TRY(halo_start(e->plan->halo, e->comm, k, e->x.tensor, NULL, e->packed, e->tail.tensor, 0));
-  return halo_finish(e->plan->halo, e->comm, k);
+  TRY(halo_start(e->plan->halo, e->comm, k, e->x.tensor, NULL, e->packed, e->tail.tensor));
+  return halo_finish(e->plan->halo, 0, e->comm, k);
 }
 
 /* Element j of node `id`: a whole number that every type holds. */

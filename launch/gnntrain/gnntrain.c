@@ -6,7 +6,7 @@
 
 #include "io/file/path_check.h"
 #include "launch/program.h"
-#include "models/core/layouts.h"
+#include "models/core/propagation/layouts.h"
 #include "models/session/evaluate.h"
 #include "models/session/predict.h"
 #include "models/session/predictions_file.h"

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "kernels/ops/elementwise.h"
-#include "models/core/layouts.h"
+#include "models/core/propagation/layouts.h"
 #include "models/layers/types.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/base.h"

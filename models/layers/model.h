@@ -5,7 +5,7 @@
 #include "kernels/ops/loss.h"
 #include "models/core/features.h"
 #include "models/core/parameters.h"
-#include "models/core/propagate.h"
+#include "models/core/propagation/propagate.h"
 #include "models/core/readout.h"
 #include "models/program/program.h"
 #include "runtime/base/memory.h"

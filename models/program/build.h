@@ -5,7 +5,7 @@
 #define MODELS_PROGRAM_BUILD_H
 
 #include "models/core/parameters.h"
-#include "models/core/propagation.h"
+#include "models/core/propagation/propagation.h"
 #include "models/program/program.h"
 
 struct build {

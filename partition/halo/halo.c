@@ -1,5 +1,7 @@
 #include "partition/halo/halo.h"
 
+#include <assert.h>
+
 #include "partition/graph/id_set.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
@@ -51,16 +53,49 @@ int halo_list_peers(struct halo *halo, int ranks, const int64_t *sent, const int
     halo->send_rows += sent[r];
     landed += came[r];
   }
+  halo->stages = 1;
+  halo->stage[0] = (struct halo_stage){0, halo->peers, {0, landed}};
   return OK;
 }
 
-int halo_messages(const struct halo *halo, enum halo_side side, void *data, int64_t row_bytes,
-                  const uint8_t *without, struct message *messages) {
-  int count = 0;
+/* Of two parts of so many. */
+static int stage_of(int a, int b, int parts) {
+  int bit = 1;
+  while (2 * bit < parts) bit *= 2;
+  return ((a ^ b) & bit) == 0;
+}
+
+/* The peers of a stage. */
+static struct halo_stage find_stage(const struct halo *halo, int stage, int rank, int ranks, int cols) {
+  struct halo_stage found = {0};
   for (int p = 0; p < halo->peers; p++) {
     const struct halo_peer *peer = &halo->peer[p];
+    if (stage_of(rank / cols, peer->rank / cols, ranks / cols) != stage) continue;
+    if (found.end == 0) found = (struct halo_stage){p, p, {peer->came.first, 0}};
+    found.end = p + 1;
+    found.came.count += peer->came.count;
+  }
+  return found;
+}
+
+struct halo_stage halo_first_stage(const struct halo *halo, int rank, int ranks, int cols) {
+  return find_stage(halo, 0, rank, ranks, cols);
+}
+
+void halo_divide(struct halo *halo, int rank, int ranks, int cols) {
+  assert(!halo->near);
+  halo->stages = HALO_STAGES;
+  for (int s = 0; s < HALO_STAGES; s++) halo->stage[s] = find_stage(halo, s, rank, ranks, cols);
+}
+
+int halo_messages(const struct halo *halo, const struct halo_stage *stage, enum halo_side side, void *data,
+                  int64_t row_bytes, struct message *messages) {
+  const int end = stage ? stage->end : halo->peers;
+  int count = 0;
+  for (int p = stage ? stage->first : 0; p < end; p++) {
+    const struct halo_peer *peer = &halo->peer[p];
     const struct halo_rows rows = side == HALO_SENT ? peer->sent : peer->came;
-    if (rows.count && !(without && without[p]))
+    if (rows.count && !(halo->stored && halo->stored[p]))
       messages[count++] = (struct message){peer->rank, (char *)data + rows.first * row_bytes,
                                            rows.count * row_bytes};
   }
@@ -72,8 +107,8 @@ int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row
   TRY(comm_agree(comm, memory_alloc(&packed, halo->send_rows * row_bytes, "packed rows")));
   for (int64_t i = 0; i < halo->send_rows; i++)
     memcpy(packed + i * row_bytes, (const char *)own + halo->send_row[i] * row_bytes, (size_t)row_bytes);
-  int sends = halo_messages(halo, HALO_SENT, packed, row_bytes, NULL, halo->send);
-  int recvs = halo_messages(halo, HALO_CAME, tail, row_bytes, NULL, halo->recv);
+  int sends = halo_messages(halo, NULL, HALO_SENT, packed, row_bytes, halo->send);
+  int recvs = halo_messages(halo, NULL, HALO_CAME, tail, row_bytes, halo->recv);
   return comm_swap(comm, halo->send, sends, halo->recv, recvs);
 }
 

@@ -20,17 +20,28 @@ struct halo_peer {
   struct halo_rows came; /* where they land */
 };
 
+/* Neighbouring peers whose rows travel together. */
+struct halo_stage {
+  int first, end;        /* of the peers */
+  struct halo_rows came; /* where theirs land */
+};
+
+enum { HALO_STAGES = 2 }; /* at most */
+
 struct halo {
   int64_t rows; /* halo rows of this rank */
   int64_t *id;  /* [rows] their global ids */
   int peers;
   struct halo_peer *peer; /* [peers] by rank, ascending */
+  int stages;             /* 1: rows of all peers travel together */
+  struct halo_stage stage[HALO_STAGES];
   int64_t send_rows;
   int32_t *send_row; /* [send_rows] own rows to pack, by peer, host */
   int32_t *send_row_device;
   struct halo_relay *relay;    /* how rows travel between hosts (halo_relay.h); NULL: from rank to rank */
   struct halo_near *near;      /* peers that are stored to; NULL: all are sent messages (halo_near.h) */
   void *near_device;           /* what it keeps on the device */
+  const uint8_t *stored;       /* [peers] those that are stored to, not sent messages; NULL: none */
   int all_near;                /* on every rank all peers are stored to: nothing travels as a message */
   struct message *send, *recv; /* [peers] scratch of the exchange under way */
 };
@@ -61,16 +72,24 @@ int64_t halo_bytes(const struct halo *halo);
 int64_t halo_packed_rows(const struct halo *halo);
 int64_t halo_landing_rows(const struct halo *halo);
 
+/* From now on rows come in two stages; `rank` of a grid of so many columns. Numbers of parts that differ in
+ * the highest bit have each other in the first stage, the others in the second one (as in the steps of
+ * recursive doubling: Thakur, Rabenseifner and Gropp 2005). So a pair is in the same stage on both sides, and
+ * peers of a stage follow each other. On all ranks, or none; before halo_meet (halo_near.h). */
+void halo_divide(struct halo *halo, int rank, int ranks, int cols);
+/* What the first stage would be, or is. */
+struct halo_stage halo_first_stage(const struct halo *halo, int rank, int ranks, int cols);
+
 /* Lists the peers: ranks of [ranks] to which sent[r] rows go, or from which came[r] do, which lie in their
  * order. A step of a plan. Errors: FAILED when memory is short. */
 int halo_list_peers(struct halo *halo, int ranks, const int64_t *sent, const int64_t *came);
 
 enum halo_side { HALO_SENT, HALO_CAME };
 
-/* One message a peer with rows to say, of those rows of `data`; returns how many. without[peer]: leave it
- * out; NULL: all. */
-int halo_messages(const struct halo *halo, enum halo_side side, void *data, int64_t row_bytes,
-                  const uint8_t *without, struct message *messages);
+/* One message a peer of that stage, or of all if it is NULL, with rows to say, of those rows of `data`;
+ * returns how many. Peers that are stored to are left out. */
+int halo_messages(const struct halo *halo, const struct halo_stage *stage, enum halo_side side, void *data,
+                  int64_t row_bytes, struct message *messages);
 
 /* Collective. One exchange of host rows, for set-up: tail[i] = the row of row_bytes of halo node i. */
 int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row_bytes, void *tail);

@@ -59,14 +59,13 @@ static int exchange_alone(struct halo *halo, struct comm *comm, int sends, int r
   return code;
 }
 
-/* The messages that those rows of `from` go by, `cols` columns of them. */
-static int exchange(struct halo *halo, struct comm *comm, struct tensor from, enum halo_side side,
-                    struct tensor to, int64_t cols) {
-  int64_t row_bytes = cols * dtype_bytes(from.dtype);
-  const uint8_t *without = halo->near && !comm->lone ? halo->near->is_near : NULL;
-  int sends = halo_messages(halo, side, from.data, row_bytes, without, halo->send);
-  int recvs = halo_messages(halo, side == HALO_SENT ? HALO_CAME : HALO_SENT, to.data, row_bytes, without,
-                            halo->recv);
+/* The messages that rows of `from` go by, to peers of a stage or to all. */
+static int exchange(struct halo *halo, const struct halo_stage *stage, struct comm *comm, struct tensor from,
+                    enum halo_side side, struct tensor to) {
+  const int64_t row_bytes = from.stride * dtype_bytes(from.dtype);
+  const enum halo_side other = side == HALO_SENT ? HALO_CAME : HALO_SENT;
+  const int sends = halo_messages(halo, stage, side, from.data, row_bytes, halo->send);
+  const int recvs = halo_messages(halo, stage, other, to.data, row_bytes, halo->recv);
   if (halo->near && sends == 0 && recvs == 0) return OK;
   if (comm->lone) return exchange_alone(halo, comm, sends, recvs);
   return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
@@ -92,68 +91,64 @@ static int pack_far(const struct halo *halo, struct kernels *k, const struct gat
   return OK;
 }
 
-int64_t halo_first_half(struct tensor x) {
-  const int64_t line = LINE_BYTES / dtype_bytes(x.dtype);
-  return tensor_packed(x, x.cols).stride >= 2 * line ? (x.cols / 2 + line - 1) / line * line : 0;
+/* In host memory all rows travel at once, with the first stage. */
+static int start_stages(struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_sent *what,
+                        struct tensor packed, struct tensor tail) {
+  if (k->device->ops->on_host) return exchange(halo, NULL, comm, packed, HALO_SENT, tail);
+  for (int i = 0; i < halo->stages; i++) {
+    TRY(halo_put(halo, i, comm, k, what));
+    TRY(exchange(halo, &halo->stage[i], comm, packed, HALO_SENT, tail));
+    if (i == halo->stages - 1) break;
+    TRY(join_stores(k));
+    TRY(device_record(k->device, EVENT_FIRST_STAGE, STREAM_EXCHANGE));
+  }
+  return OK;
 }
 
 /* The exchange of one plan, rows of x to those of tail. */
 static int start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
-                 struct tensor packed, struct tensor tail, int64_t first_half) {
+                 struct tensor packed, struct tensor tail) {
   if (!halo->peers) return OK;
   /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
   if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
-  struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
-  struct halo_columns what = {.x = x, .scale = scale, .stride = tail.stride, .end = first_half};
+  const struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
+  const struct halo_sent what = {.x = x, .scale = scale, .elements = packed.stride, .stride = tail.stride};
   TRY(pack_far(halo, k, &pack));
   TRY(begin(k));
-  if (first_half > 0) {
-    TRY(halo_put(halo, comm, k, &what));
-    TRY(exchange(halo, comm, packed, HALO_SENT, tail, first_half));
-    TRY(join_stores(k));
-    TRY(device_record(k->device, EVENT_FIRST_HALF, STREAM_EXCHANGE));
-  }
-  what.first = first_half;
-  what.end = packed.stride;
-  TRY(halo_put(halo, comm, k, &what));
-  return exchange(halo, comm, packed, HALO_SENT, tail, packed.stride - first_half);
+  return start_stages(halo, comm, k, &what, packed, tail);
 }
 
 /* On a device: once messages have brought all that is to be handed on, it is stored. */
 static int hand_on(struct halo_relay *relay, struct comm *comm, struct kernels *k, struct tensor landed) {
   landed.cols = landed.stride;
-  const struct halo_columns what = {.x = landed, .stride = landed.stride, .end = landed.cols};
+  const struct halo_sent what = {.x = landed, .elements = landed.stride, .stride = landed.stride};
   if (!relay->second.peers) return OK;
   TRY(begin(k));
   TRY(follow(k, STREAM_STORES, STREAM_EXCHANGE, EVENT_CAME));
-  TRY(halo_put(&relay->second, comm, k, &what));
-  return exchange(&relay->second, comm, landed, HALO_SENT, landed, landed.cols);
+  TRY(halo_put(&relay->second, 0, comm, k, &what));
+  return exchange(&relay->second, NULL, comm, landed, HALO_SENT, landed);
 }
 
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
-               struct tensor packed, struct tensor tail, int64_t first_half) {
+               struct tensor packed, struct tensor tail) {
   struct halo_relay *relay = halo->relay;
-  if (!relay) return start(halo, comm, k, x, scale, packed, tail, first_half);
+  if (!relay) return start(halo, comm, k, x, scale, packed, tail);
   tail.rows = halo_landing_rows(halo);
-  TRY(start(&relay->first, comm, k, x, scale, packed, tail, 0));
+  TRY(start(&relay->first, comm, k, x, scale, packed, tail));
   if (!relay->on_host) return hand_on(relay, comm, k, tail);
   relay->packed = packed;
   relay->landed = tail;
   return OK;
 }
 
-int halo_finish_first_half(const struct halo *halo, struct kernels *k) {
-  return halo->peers ? device_wait(k->device, STREAM_COMPUTE, EVENT_FIRST_HALF) : OK;
-}
-
 int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
                       struct tensor to) {
-  const struct halo_columns what = {.x = from, .stride = from.stride, .end = from.stride, .back = 1};
-  assert(!halo->relay);
+  const struct halo_sent what = {.x = from, .elements = from.stride, .stride = from.stride, .back = 1};
+  assert(!halo->relay && halo->stages == 1);
   if (!halo->peers) return OK;
   TRY(begin(k));
-  TRY(halo_put(halo, comm, k, &what));
-  return exchange(halo, comm, from, HALO_CAME, to, from.stride);
+  TRY(halo_put(halo, 0, comm, k, &what));
+  return exchange(halo, NULL, comm, from, HALO_CAME, to);
 }
 
 static int finish(const struct halo *halo, struct comm *comm, struct kernels *k) {
@@ -162,11 +157,24 @@ static int finish(const struct halo *halo, struct comm *comm, struct kernels *k)
   return messages_finish(comm, k);
 }
 
-int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
+static int finish_first(const struct halo *halo, struct comm *comm, struct kernels *k) {
+  if (!halo->peers) return OK;
+  if (comm->lone) TRY(comm_lone_wait_first(comm));
+  return device_wait(k->device, STREAM_COMPUTE, EVENT_FIRST_STAGE);
+}
+
+/* In host memory the rows of all stages are there after the first wait, and the second has nothing to do. */
+static int finish_stage(const struct halo *halo, int stage, struct comm *comm, struct kernels *k) {
+  const int on_host = k->device->ops->on_host;
+  if (halo->stages == 1 || (stage == 0) == on_host) return finish(halo, comm, k);
+  return on_host ? OK : finish_first(halo, comm, k);
+}
+
+int halo_finish(struct halo *halo, int stage, struct comm *comm, struct kernels *k) {
   struct halo_relay *relay = halo->relay;
-  if (!relay) return finish(halo, comm, k);
+  if (!relay) return finish_stage(halo, stage, comm, k);
   if (!relay->on_host) return finish(relay->second.peers ? &relay->second : &relay->first, comm, k);
   TRY(finish(&relay->first, comm, k));
-  TRY(start(&relay->second, comm, k, relay->landed, NULL, relay->packed, relay->landed, 0));
+  TRY(start(&relay->second, comm, k, relay->landed, NULL, relay->packed, relay->landed));
   return finish(&relay->second, comm, k);
 }

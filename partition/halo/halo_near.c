@@ -22,6 +22,7 @@ static void meeting_free(struct meeting *meeting) {
 void halo_leave(struct halo *halo) {
   free(halo->near);
   halo->near = NULL;
+  halo->stored = NULL;
   halo->all_near = 0;
   if (!halo->relay) return;
   halo_leave(&halo->relay->first);
@@ -30,10 +31,11 @@ void halo_leave(struct halo *halo) {
 
 int64_t halo_near_bytes(const struct halo *halo) {
   return halo->peers * 2 * (int64_t)sizeof(struct put_peer) +
-         (halo->peers + 1) * PUT_BLOCKS * (int64_t)sizeof(uint32_t);
+         (halo->peers + HALO_STAGES) * PUT_BLOCKS * (int64_t)sizeof(uint32_t);
 }
 
-/* On the device: the peers of either direction, the counters that each writes, and how often they met. */
+/* On the device: the peers of either direction, the counters that each writes, and how often those of each
+ * stage met. */
 static struct put_peer *peers_of(const struct halo *halo, int back) {
   return (struct put_peer *)halo->near_device + back * halo->peers;
 }
@@ -58,12 +60,13 @@ static int prepare(struct halo *halo, struct comm *comm, struct kernels *k, cons
   TRY(memory_arrays("near peers", ROOM(&meeting->mine, peers), ROOM(&meeting->theirs, peers),
                     ROOM(&meeting->out, peers), ROOM(&meeting->back, peers)));
   TRY(memory_alloc(&halo->near, (int64_t)sizeof *halo->near + peers, "near peers"));
+  halo->stored = comm->lone ? NULL : halo->near->is_near;
   halo->near->lone = comm->lone;
   halo->near->blocks = blocks_among(comm->local_size);
   halo->near->ended = reach->ended;
   halo->near->turn = counters_of(halo, halo->peers);
   TRY(device_clear(k->device, STREAM_COMPUTE, counters_of(halo, 0),
-                   (peers + 1) * PUT_BLOCKS * (int64_t)sizeof(uint32_t)));
+                   (peers + HALO_STAGES) * PUT_BLOCKS * (int64_t)sizeof(uint32_t)));
   return device_synchronize(k->device, STREAM_COMPUTE); /* the block is zeroed before peers write there */
 }
 
@@ -157,37 +160,42 @@ int halo_meet(struct halo *halo, struct comm *comm, struct kernels *k, const str
   return OK;
 }
 
-struct stored_rows {
-  int64_t all, leaving; /* rows that are stored; those that leave this rank */
+/* What is stored in a stage: by which of the near peers, rows for all of them, those that leave this rank. */
+struct stored {
+  int first, peers;
+  int64_t rows, leaving;
 };
 
-static struct stored_rows rows_of(const struct halo *halo, const struct comm *comm, int back) {
-  struct stored_rows rows = {0};
-  for (int p = 0; p < halo->peers; p++) {
+static struct stored stored_in(const struct halo *halo, const struct halo_stage *stage,
+                               const struct comm *comm, int back) {
+  struct stored stored = {0};
+  for (int p = 0; p < stage->first; p++) stored.first += halo_is_near(halo, p);
+  for (int p = stage->first; p < stage->end; p++) {
     const struct halo_peer *peer = &halo->peer[p];
     const int64_t count = halo_is_near(halo, p) ? (back ? peer->came : peer->sent).count : 0;
-    rows.all += count;
-    if (peer->rank != comm->rank) rows.leaving += count;
+    stored.peers += halo_is_near(halo, p);
+    stored.rows += count;
+    if (peer->rank != comm->rank) stored.leaving += count;
   }
-  return rows;
+  return stored;
 }
 
-int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what) {
+int halo_put(const struct halo *halo, int i, struct comm *comm, struct kernels *k,
+             const struct halo_sent *what) {
   const struct halo_near *near = halo->near;
-  if (!near || near->peers == 0 || near->lone) return OK;
-  const struct stored_rows rows = rows_of(halo, comm, what->back);
-  const int64_t bytes = rows.leaving * (what->end - what->first) * dtype_bytes(what->x.dtype);
-  const int64_t cols = smaller(what->end, what->x.cols) - what->first;
-  const struct put op = {.x = tensor_columns(what->x, what->first, cols),
+  if (!near || near->lone) return OK;
+  const struct stored stored = stored_in(halo, &halo->stage[i], comm, what->back);
+  const int64_t bytes = stored.leaving * what->elements * dtype_bytes(what->x.dtype);
+  if (stored.peers == 0) return OK;
+  const struct put op = {.x = what->x,
                          .rows = what->back ? NULL : halo->send_row_device,
                          .scale = what->scale,
                          .stride = what->stride,
-                         .column = what->first,
                          .blocks = near->blocks,
-                         .peers = near->peers,
-                         .stored = rows.all,
-                         .peer = what->back ? near->back : near->out,
-                         .turn = near->turn,
+                         .peers = stored.peers,
+                         .stored = stored.rows,
+                         .peer = (what->back ? near->back : near->out) + stored.first,
+                         .turn = near->turn + (int64_t)i * PUT_BLOCKS,
                          .ended = near->ended};
   comm->sent += bytes;
   profile_begin_beside(STREAM_STORES, "exchange", (double)bytes);

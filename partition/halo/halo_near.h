@@ -18,7 +18,7 @@ struct halo_near {
   int lone;                    /* the other ranks are not there */
   int blocks;                  /* of struct put */
   struct put_peer *out, *back; /* [peers] on the device: of halo_start, of halo_return_start */
-  uint32_t *turn;
+  uint32_t *turn;              /* [HALO_STAGES, PUT_BLOCKS] */
   const int *ended;
   uint8_t is_near[]; /* [halo.peers] */
 };
@@ -45,16 +45,16 @@ static inline struct tensor halo_landed(const struct halo *halo, struct tensor l
   return halo->all_near ? tensor_narrowed(rows, cols) : tensor_packed(rows, cols);
 }
 
-/* Columns [first, end) of an exchange whose rows are `stride` apart where they land; what is behind those of
- * x is a gap. */
-struct halo_columns {
+/* Rows of an exchange: elements that each counts for, gaps included, and how far apart they land. */
+struct halo_sent {
   struct tensor x;
   const void *scale;
-  int64_t stride, first, end;
+  int64_t elements, stride;
   int back; /* of halo_return_start */
 };
 
-/* Puts them to near peers. */
-int halo_put(const struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_columns *what);
+/* Puts them to near peers of stage i. */
+int halo_put(const struct halo *halo, int i, struct comm *comm, struct kernels *k,
+             const struct halo_sent *what);
 
 #endif

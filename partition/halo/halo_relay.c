@@ -191,6 +191,8 @@ static int plan_second(const struct relaying *relaying, struct halo *second) {
   if (count > 0) qsort(handed, (size_t)count, sizeof *handed, by_rank_and_source);
   for (int64_t i = 0; i < count; i++)
     add_handed(&handed[i], i > 0 && by_rank_and_source(&handed[i], &handed[i - 1]) == 0, second);
+  second->stages = 1;
+  second->stage[0] = (struct halo_stage){.end = second->peers};
   return OK;
 }
 

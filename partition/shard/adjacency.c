@@ -27,8 +27,8 @@ static struct shape measure(const struct arrival *a, int within) {
 static int adjacency_alloc(const struct arrival *a, struct shape shape, int loops, struct adjacency *adj) {
   int weighted = a->weighted;
   TRY(csr_init(&adj->own_part, a->own, a->own, shape.own, weighted));
-  TRY(csr_init(&adj->halo_part, shape.rows, adj->halo.rows, shape.halo, weighted));
-  TRY(memory_arrays("rows with halo", ROOM(&adj->halo_part.row, shape.rows)));
+  TRY(csr_init(adj->halo_part, shape.rows, adj->halo.rows, shape.halo, weighted));
+  TRY(memory_arrays("rows with halo", ROOM(&adj->halo_part->row, shape.rows)));
   TRY(memory_alloc(&adj->has_halo, a->own, "row flags"));
   if (loops) TRY(memory_alloc(&adj->self, a->own * (int64_t)sizeof *adj->self, "self loops"));
   return memory_arrays("degrees", ROOM(&adj->degree, a->own + adj->halo.rows));
@@ -46,7 +46,7 @@ static void place_own(const struct arrival *a, struct adjacency *adj) {
 
 /* The same in the halo part, as in_halo[v] says afterwards. */
 static void place_halo(struct arrival *a, struct adjacency *adj) {
-  struct csr *halo = &adj->halo_part;
+  struct csr *halo = adj->halo_part;
   int64_t at = 0, row = 0;
   for (int64_t v = 0; v < a->own && row < halo->rows; v++) {
     const int64_t count = a->in_halo[v];
@@ -88,13 +88,13 @@ static void divide_row(const struct arrival *a, int64_t v, const struct arrival_
   if (adj->self) adj->self[v] = has_loop ? self : NAN;
   if (adj->loops == LOOPS_WITHIN) put_entry(&adj->own_part, at++, v, self);
   put_entries(row, loop + has_loop, halo, 0, &adj->own_part, at);
-  put_entries(row, halo, row->count, a->own, &adj->halo_part, a->in_halo[v]);
+  put_entries(row, halo, row->count, a->own, adj->halo_part, a->in_halo[v]);
   adj->degree[v] = sum_of(row);
 }
 
 /* Rows as they lie, in pieces, behind which they go. */
 static void divide(struct arrival *a, const struct arrival_scratch *scratch, struct adjacency *adj) {
-  const int64_t entries = adj->own_part.nnz + adj->halo_part.nnz, rows = arrival_lying(a),
+  const int64_t entries = adj->own_part.nnz + adj->halo_part->nnz, rows = arrival_lying(a),
                 piece = larger(rows * arrival_piece() / larger(entries, 1), 1);
   place_own(a, adj);
   place_halo(a, adj);
@@ -147,7 +147,7 @@ int adjacency_init(struct comm *comm, const struct directory *directory, struct 
 
 void adjacency_free(struct adjacency *adj) {
   csr_free(&adj->own_part);
-  csr_free(&adj->halo_part);
+  for (int s = 0; s < HALO_STAGES; s++) csr_free(&adj->halo_part[s]);
   csr_free(&adj->late_part);
   halo_free(&adj->halo);
   free_all(adj->has_halo, adj->self, adj->degree);
@@ -155,10 +155,11 @@ void adjacency_free(struct adjacency *adj) {
 }
 
 int64_t adjacency_bytes(const struct adjacency *adj) {
-  int64_t own = adjacency_rows(adj);
+  int64_t own = adjacency_rows(adj), halo = 0;
   if (!adj->degree) return 0;
-  return csr_bytes(&adj->own_part) + csr_bytes(&adj->halo_part) +
-         (adj->late_part.start ? csr_bytes(&adj->late_part) : 0) + halo_bytes(&adj->halo) + own +
+  for (int s = 0; s < adj->halo.stages; s++) halo += csr_bytes(&adj->halo_part[s]);
+  return csr_bytes(&adj->own_part) + halo + (adj->late_part.start ? csr_bytes(&adj->late_part) : 0) +
+         halo_bytes(&adj->halo) + own * adj->halo.stages +
          (adj->self ? own * (int64_t)sizeof *adj->self : 0) +
          (own + adj->halo.rows) * (int64_t)sizeof *adj->degree;
 }

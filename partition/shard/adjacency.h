@@ -20,15 +20,16 @@ enum self_loops {
  * the same adjacency, and own is here what they own together. */
 struct adjacency {
   enum self_loops loops;
-  struct csr own_part;  /* [own - late rows, own] */
-  struct csr halo_part; /* [rows with halo, halo], row[] names them; column j is halo row j */
+  struct csr own_part;               /* [own - late rows, own] */
+  struct csr halo_part[HALO_STAGES]; /* [rows with such columns, rows of the stage], row[] names them; at
+                                        first all are in the first one: column j is halo row j */
   struct csr late_part; /* [late rows, own + halo], the last rows: adjacency_delay; row NULL: they are all */
   struct halo halo;     /* the plan that fills the halo */
-  uint8_t *has_halo;    /* [own] 1: the row has halo columns */
-  float *self;          /* [own] weight of the stored self loop, NaN: none; NULL: none stored on any rank */
-  int64_t making; /* bytes, the most that were there at a time while this was made, the block included */
-  float *degree;  /* [own + halo rows of this direction] row sums of weights incl. stored self loops, of
-                     the forward adjacency in both directions */
+  uint8_t *has_halo; /* [stages, own] 1: the row has columns of that stage of the halo, or of a later one */
+  float *self;       /* [own] weight of the stored self loop, NaN: none; NULL: none stored on any rank */
+  int64_t making;    /* bytes, the most that were there at a time while this was made, the block included */
+  float *degree;     /* [own + halo rows of this direction] row sums of weights incl. stored self loops, of
+                        the forward adjacency in both directions */
 };
 
 /* Collective. Sends the edges of this rank's block to the owners of their rows (of their columns when
@@ -42,6 +43,10 @@ void adjacency_free(struct adjacency *adjacency);
  * number on (csr.near) are the halo's. At most once, of an adjacency from which no level borrows. Errors:
  * FAILED when memory is short; then nothing has been moved. */
 int adjacency_delay(struct adjacency *adjacency, int64_t first);
+
+/* Divides the halo part by the stages of the halo, which halo_divide has set. Not where rows are late, and at
+ * most once. Errors: FAILED when memory is short; then nothing has changed. */
+int adjacency_divide_halo(struct adjacency *adjacency);
 
 /* All its rows, late ones too. */
 static inline int64_t adjacency_rows(const struct adjacency *adjacency) {

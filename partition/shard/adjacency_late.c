@@ -17,7 +17,7 @@ static int64_t halo_rows_before(const struct csr *halo, int64_t first) {
 
 /* Where the late rows' entries begin. */
 static void place_rows(const struct adjacency *adj, int64_t first, int64_t halo_first, struct csr *late) {
-  const struct csr *own = &adj->own_part, *halo = &adj->halo_part;
+  const struct csr *own = &adj->own_part, *halo = adj->halo_part;
   for (int64_t i = 0; i < late->rows; i++)
     late->start[i + 1] = own->start[first + i + 1] - own->start[first + i];
   for (int64_t h = halo_first; h < halo->rows; h++)
@@ -33,7 +33,7 @@ static void copy_row(const struct csr *from, int64_t row, int64_t behind, struct
 }
 
 static void copy_rows(const struct adjacency *adj, int64_t first, int64_t halo_first, struct csr *late) {
-  const struct csr *own = &adj->own_part, *halo = &adj->halo_part;
+  const struct csr *own = &adj->own_part, *halo = adj->halo_part;
 #pragma omp parallel for schedule(dynamic, 256)
   for (int64_t i = 0; i < late->rows; i++) copy_row(own, first + i, 0, late, late->start[i]);
 #pragma omp parallel for schedule(dynamic, 256)
@@ -44,7 +44,7 @@ static void copy_rows(const struct adjacency *adj, int64_t first, int64_t halo_f
 }
 
 int adjacency_delay(struct adjacency *adj, int64_t first) {
-  const struct csr *own = &adj->own_part, *halo = &adj->halo_part;
+  const struct csr *own = &adj->own_part, *halo = adj->halo_part;
   const int64_t halo_first = halo_rows_before(halo, first), rows = own->rows - first,
                 entries = own->nnz - own->start[first] + halo->nnz - halo->start[halo_first];
   ENDED_BY(csr_free) struct csr late = {0};
@@ -58,6 +58,6 @@ int adjacency_delay(struct adjacency *adj, int64_t first) {
   adj->late_part = late;
   late = (struct csr){0};
   csr_shorten(&adj->own_part, first);
-  csr_shorten(&adj->halo_part, halo_first);
+  csr_shorten(adj->halo_part, halo_first);
   return OK;
 }

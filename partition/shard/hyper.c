@@ -54,7 +54,7 @@ static void add_vertex(struct hyper_edge *edge, const struct hyper_vertex *verte
 
 static void sum_edges(const struct building *b) {
   const struct hyper *h = b->hyper;
-  const struct csr *own = &b->in.own_part, *away = &b->in.halo_part;
+  const struct csr *own = &b->in.own_part, *away = b->in.halo_part;
   int64_t total = h->own + h->edges;
   for (int64_t e = 0; e < h->edges; e++) {
     for (int64_t i = own->start[h->own + e]; i < own->start[h->own + e + 1]; i++)
@@ -80,7 +80,7 @@ static int find_facts(struct comm *comm, struct building *b) {
   TRY(comm_agree(comm, alloc_facts(b)));
   for (int64_t v = 0; v < h->own; v++) b->fact[v].lonely = 1;
   count_part(&b->out.own_part, b->out.degree, b->fact);
-  count_part(&b->out.halo_part, b->out.degree + total, b->fact);
+  count_part(b->out.halo_part, b->out.degree + total, b->fact);
   TRY(halo_swap(&b->in.halo, comm, b->fact, sizeof *b->fact, b->fact + total));
   memcpy(h->vertex, b->fact, (size_t)h->own * sizeof *h->vertex);
   sum_edges(b);
@@ -138,7 +138,7 @@ static int expand_rows(struct csr *m, int64_t rows) {
 static int find_partial(struct building *b) {
   const struct hyper *h = b->hyper;
   const int vertices = h->travel == TRAVEL_VERTICES;
-  struct csr *foreign = vertices ? &b->in.halo_part : &b->out.halo_part;
+  struct csr *foreign = vertices ? b->in.halo_part : b->out.halo_part;
   if (!vertices) TRY(expand_rows(foreign, h->own));
   free(foreign->row); /* those of hyperedges are the outer ones, in their order */
   foreign->row = NULL;

@@ -7,7 +7,7 @@
 /* What peers would ask of a rank alone of the rows of one direction, by the arcs of the other. */
 static int foresee(struct comm *comm, const struct directory *directory, const struct adjacency *other,
                    struct adjacency *adjacency) {
-  const struct halo_reach reach = {&other->halo_part, other->halo.id, INT64_MAX, NULL, 0};
+  const struct halo_reach reach = {other->halo_part, other->halo.id, INT64_MAX, NULL, 0};
   return comm->lone ? halo_foresee(comm, directory, &reach, &adjacency->halo) : OK;
 }
 

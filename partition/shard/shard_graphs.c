@@ -33,7 +33,7 @@ static int refuse(const struct dataset *dataset, int64_t from, int64_t to) {
 /* All own arcs stay inside of their graphs, and none comes from another rank's. */
 static int check_arcs(const struct dataset *dataset, const struct adjacency *in, int64_t first,
                       const struct shard_graphs *graphs) {
-  const struct csr *own = &in->own_part, *away = &in->halo_part;
+  const struct csr *own = &in->own_part, *away = in->halo_part;
   if (away->nnz > 0)
     return refuse(dataset, in->halo.id[away->col[0]], first + (away->row ? away->row[0] : 0));
   for (int64_t g = 0; g < graphs->count; g++) {

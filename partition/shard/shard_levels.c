@@ -27,7 +27,7 @@ static int cut_own(const struct cut *cut, struct csr *to) {
 
 /* Columns that are there: place[j] = 1 of column j of the halo; and how many rows and entries they leave. */
 static void find_columns(const struct cut *cut, int32_t *place, int64_t *rows, int64_t *entries) {
-  const struct csr *from = &cut->from->halo_part;
+  const struct csr *from = cut->from->halo_part;
   for (int64_t i = 0; i < from->rows && from->row[i] < cut->rows; i++) {
     const int64_t before = *entries;
     for (int64_t e = from->start[i]; e < from->start[i + 1]; e++) {
@@ -52,7 +52,7 @@ static int number_columns(const struct halo *from, int32_t *place, struct halo *
 }
 
 static void fill_halo(const struct cut *cut, const int32_t *place, struct csr *to, uint8_t *has_halo) {
-  const struct csr *from = &cut->from->halo_part;
+  const struct csr *from = cut->from->halo_part;
   int64_t row = 0, at = 0;
   for (int64_t i = 0; i < from->rows && from->row[i] < cut->rows; i++) {
     const int64_t before = at;
@@ -75,9 +75,9 @@ static int cut_halo(const struct cut *cut, struct adjacency *to) {
   TRY(memory_arrays("halo columns", ROOM(&place, cut->from->halo.rows)));
   find_columns(cut, place, &rows, &entries);
   TRY(number_columns(&cut->from->halo, place, &to->halo));
-  TRY(csr_init(&to->halo_part, rows, to->halo.rows, entries, cut->from->halo_part.weight != NULL));
-  TRY(memory_arrays("rows with halo", ROOM(&to->halo_part.row, rows), ROOM(&to->has_halo, cut->rows)));
-  fill_halo(cut, place, &to->halo_part, to->has_halo);
+  TRY(csr_init(to->halo_part, rows, to->halo.rows, entries, cut->from->halo_part->weight != NULL));
+  TRY(memory_arrays("rows with halo", ROOM(&to->halo_part->row, rows), ROOM(&to->has_halo, cut->rows)));
+  fill_halo(cut, place, to->halo_part, to->has_halo);
   return OK;
 }
 
@@ -94,7 +94,7 @@ static int cut_out(struct comm *comm, const struct directory *directory, const s
  * `back`, from own rows [0, rows) to theirs up to the level `last`. */
 static int foresee(struct comm *comm, const struct directory *directory, const struct levels *levels,
                    const struct adjacency *back, int64_t rows, int last, struct adjacency *to) {
-  const struct halo_reach reach = {&back->halo_part, back->halo.id, rows, levels->of, last};
+  const struct halo_reach reach = {back->halo_part, back->halo.id, rows, levels->of, last};
   return comm->lone ? halo_foresee(comm, directory, &reach, &to->halo) : OK;
 }
 
@@ -160,7 +160,7 @@ void shard_levels_free(struct shard_levels *shard) {
 }
 
 static int64_t halo_side_bytes(const struct adjacency *adjacency) {
-  return csr_bytes(&adjacency->halo_part) + halo_bytes(&adjacency->halo) + adjacency->own_part.rows;
+  return csr_bytes(adjacency->halo_part) + halo_bytes(&adjacency->halo) + adjacency->own_part.rows;
 }
 
 int64_t shard_levels_bytes(const struct shard_levels *shard) {

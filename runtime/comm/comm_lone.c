@@ -12,7 +12,7 @@
 struct lone {
   struct network network;
   struct network_link within; /* of messages; the network's is that of stores meanwhile */
-  double seconds;             /* of the messages since the last wait */
+  double first, seconds;      /* of the messages since the last wait: of the first exchange, of all of them */
   double until;
 };
 
@@ -70,6 +70,7 @@ static int lone_exchange(struct comm *comm, const struct message *sends, int sen
   struct lone *lone = comm->transport;
   const double seconds = network_exchange_seconds(&lone->network, comm->rank, sends, send_count, recvs,
                                                   recv_count);
+  if (lone->seconds == 0) lone->first = seconds;
   lone->seconds += seconds;
   return pass(comm, STREAM_EXCHANGE, seconds);
 }
@@ -82,13 +83,26 @@ static void sleep_until(double then) {
 }
 
 /* What was computed meanwhile had less of the device; what waits for the messages anyway does not mind. */
+static int share_device(struct comm *comm, double seconds) {
+  const struct lone *lone = comm->transport;
+  if (comm->device->ops->on_host) return OK;
+  return device_delay(comm->device, STREAM_COMPUTE, lone->network.beside * seconds);
+}
+
+int comm_lone_wait_first(struct comm *comm) {
+  struct lone *lone = comm->transport;
+  const double first = lone->first;
+  lone->seconds -= first;
+  lone->first = 0;
+  return share_device(comm, first);
+}
+
 static int lone_wait(struct comm *comm) {
   struct lone *lone = comm->transport;
   const double seconds = lone->seconds;
-  lone->seconds = 0;
-  if (!comm->device->ops->on_host)
-    return device_delay(comm->device, STREAM_COMPUTE, lone->network.beside * seconds);
-  sleep_until(lone->until);
+  lone->seconds = lone->first = 0;
+  TRY(share_device(comm, seconds));
+  if (comm->device->ops->on_host) sleep_until(lone->until);
   return OK;
 }
 

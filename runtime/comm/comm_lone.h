@@ -34,6 +34,10 @@ void comm_lone_attach(struct comm *comm, struct device *device);
 /* Whether what follows is stored into the memory of ranks of the same host. */
 void comm_lone_stores(struct comm *comm, int stores);
 
+/* Before the compute stream waits for the first of several exchanges that are under way: it has had less of
+ * the device until then. comm_wait is for the others. */
+int comm_lone_wait_first(struct comm *comm);
+
 /* Seconds of messages, and of a reduction of so many bytes over all ranks: by a ring in each host, and then
  * of a share for each of its ranks by a ring of the hosts. A reduction goes the way of short ones, or of long
  * ones, which pay the start of messages as well: the one that is faster. */

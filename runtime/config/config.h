@@ -105,7 +105,8 @@ struct config {
     double timeout;
     int64_t threads; /* 0: from the binding */
     int64_t vector_threshold;
-    double late_rows; /* negative: as many as pay */
+    double late_rows;    /* negative: as many as pay */
+    int64_t halo_stages; /* 0: as many as pay */
   } runtime;
   struct {
     int64_t every, keep;

@@ -42,6 +42,7 @@ violations() {
     floors("kernels/cuda/gemm", ". | rows tma")
     floors("partition", "graph | multilevel halo | order | shard | cut")
     floors("models", "core | program | layers | train | session | plan")
+    floors("models/core", ". | propagation")
     floors("models/program", ". | rules")
     floors("models/train", "state | .")
     floors("launch", ". | gnntrain gnndata bench")
@@ -58,7 +59,7 @@ violations() {
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/grid_cost graph/partition order/order " \
       "order/order_rate halo/halo_exchange shard/shard")
-    shows("models", "core/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict session/predictions_file session/weights train/epoch train/epoch_breakdown train/rank_consistency " \
+    shows("models", "core/propagation/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict session/predictions_file session/weights train/epoch train/epoch_breakdown train/rank_consistency " \
       "train/report train/state/rundir")
     place["hdf5.h"] = place["H5FDdevelop.h"] = "^io/file/h5_hdf5\\.h$"
     place["metis.h"] = "^partition/graph/metis\\.c$"

@@ -42,4 +42,12 @@ for late in 2:0.4 4:1.0; do
   same late late.off
 done
 ! cmp -s losses.fp32.4 losses.late || fail "no row was late"
+# Halo rows that come in two stages are added up in another order, too.
+for ranks in 3 4; do
+  train_on $ranks staged --set runtime.halo_stages=2 --set runtime.rows=all --verbose
+  says 'halo: comes in two stages'
+  within fp32.1 staged 50 1e-4
+done
+train_on 4 staged.off --set runtime.halo_stages=2 --set runtime.rows=all --set runtime.overlap=false
+within fp32.1 staged.off 50 1e-4
 echo "agreement holds"

@@ -89,9 +89,11 @@ late_some=(--set runtime.late_rows=0.4 --set train.lr=0.003)
 late_all=(--set runtime.late_rows=1.0 --set runtime.layout=tiles --set dataset.path=dense.h5 --set train.lr=0.003)
 late_sage=(--set runtime.late_rows=0.4 --set model.type=sage --set train.lr=0.002)
 late_gat=("${gat[@]}" --set runtime.late_rows=0.4)
+# Halo rows that come in two stages, as among four GPUs.
+staged=(--set runtime.halo_stages=2 --set train.lr=0.003)
 late() {
   works gnndata synth dense.h5 --nodes 6000 --degree 60 --features 37 --classes 7 --community-size 128 --seed 3
-  models late_some late_all late_sage late_gat
+  models late_some late_all late_sage late_gat staged
 }
 models() { # NAME...
   for model in "$@"; do

@@ -56,10 +56,12 @@ names=$(cut -d ' ' -f 1 models)
 train 2 whole.2 runtime.precision=fp64 runtime.rows=all
 train 2 late.2 runtime.precision=fp64 runtime.rows=all runtime.late_rows=0.4
 train 4 late.4 runtime.rows=all runtime.late_rows=1.0
+train 4 staged.4 runtime.precision=fp64 runtime.halo_stages=2
 for name in $names; do
   ! cmp -s "losses.$name.whole.2" "losses.$name.late.2" || fail "$name: no row was late"
   within "$name.fp64.1" "$name.late.2" 50 1e-9
   within "$name.fp32.1" "$name.late.4" 50 1e-4
+  within "$name.fp64.1" "$name.staged.4" 50 1e-9
 done
 for name in $all; do
   for ranks in 2 4; do

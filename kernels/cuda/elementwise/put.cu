@@ -71,7 +71,7 @@ template <class T, class V>
 static __device__ __forceinline__ void put_pieces(const struct put &op, const struct put_peer &peer, int rows,
                                                   struct walk &at) {
   constexpr int WIDE = (int)(sizeof(V) / sizeof(T));
-  const struct tensor to = {peer.to + op.column * (int64_t)sizeof(T), op.x.dtype, 0, op.x.cols, op.stride};
+  const struct tensor to = {peer.to, op.x.dtype, 0, op.x.cols, op.stride};
   struct walk ahead = at;
   int row[PIECES];
   float scale[PIECES];
@@ -136,8 +136,7 @@ template <class T, class V> static int launch(struct kernels *k, const struct pu
 }
 
 template <class T> static int launch(struct kernels *k, const struct put *op) {
-  const bool wide = cuda_is_aligned(op->x) && op->stride * (int64_t)sizeof(T) % 16 == 0 &&
-                    op->column * (int64_t)sizeof(T) % 16 == 0;
+  const bool wide = cuda_is_aligned(op->x) && op->stride * (int64_t)sizeof(T) % 16 == 0;
   return wide ? launch<T, uint4>(k, op) : launch<T, T>(k, op);
 }
 

@@ -311,8 +311,7 @@ int cuda_spmm_part(struct kernels *k, const struct spmm *op, const struct spmm_p
 
 int cuda_spmm(struct kernels *k, const struct spmm *op) {
   struct spmm_part all = {};
-  all.first = op->first;
-  all.end = op->end > 0 ? op->end : op->x.cols;
+  all.end = op->x.cols;
   TRY(kernels_workspace(k, cuda_spmm_workspace(op), (void **)&all.workspace));
   return cuda_spmm_part(k, op, &all);
 }

@@ -6,7 +6,6 @@ const struct sparse_ops cuda_sparse_ops = {
     .layout_free = cuda_layout_free,
     .spmm = cuda_spmm,
     .spmm_workspace = cuda_spmm_workspace,
-    .spmm_divides = cuda_spmm_divides,
     .sparse_dropout = cuda_sparse_dropout,
 };
 

@@ -16,8 +16,8 @@ struct stores {
 
 static int run_stores(struct kernels *k, const void *op) {
   const struct stores *s = op;
-  TRY(halo_start(s->halo, s->comm, k, s->x, NULL, s->packed, s->landing, 0));
-  return halo_finish(s->halo, s->comm, k);
+  TRY(halo_start(s->halo, s->comm, k, s->x, NULL, s->packed, s->landing));
+  return halo_finish(s->halo, 0, s->comm, k);
 }
 
 static int lay_out(struct stores *s, enum dtype dtype, int64_t own) {

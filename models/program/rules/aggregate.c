@@ -3,8 +3,8 @@
 #include <assert.h>
 
 #include "kernels/ops/elementwise.h"
-#include "models/core/graph_scales.h"
-#include "models/core/hyper.h"
+#include "models/core/propagation/graph_scales.h"
+#include "models/core/propagation/hyper.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 
@@ -67,14 +67,16 @@ int run_hyperedge_grad(const struct pass *pass, const struct step *step) {
   return op_incidence_weights_backward(pass->run->kernels, &back);
 }
 
-static int run_part(struct run *run, const struct direction *d, struct tensor x, int halo, void *context) {
+static int run_part(struct run *run, const struct direction *d, const struct propagation_columns *columns,
+                    void *context) {
   struct arcs *arcs = context;
-  arcs->halo = halo;
-  arcs->a = halo ? d->halo_part : d->own_part;
-  arcs->x = x;
+  (void)run;
+  arcs->halo = columns->halo;
+  arcs->a = columns->a;
+  arcs->x = columns->x;
   arcs->far = (struct tensor){0};
-  arcs->col_id = halo ? d->halo_id : arcs->pass->id;
-  arcs->has_halo = halo || run->comm->size == 1 ? NULL : d->has_halo;
+  arcs->col_id = !columns->halo ? arcs->pass->id : d->halo_id ? d->halo_id + columns->first : NULL;
+  arcs->has_halo = columns->has_halo;
   return arcs->part(arcs);
 }
 

@@ -4,9 +4,9 @@
 
 #include "kernels/ops/gemm.h"
 #include "models/core/features.h"
-#include "models/core/graph_sums.h"
 #include "models/core/parameters.h"
-#include "models/core/propagate.h"
+#include "models/core/propagation/graph_sums.h"
+#include "models/core/propagation/propagate.h"
 #include "models/core/readout.h"
 #include "models/program/program.h"
 

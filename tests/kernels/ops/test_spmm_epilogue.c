@@ -54,18 +54,6 @@ static struct tensor finished_sums(struct kernels *k, const struct updated *u, s
   return z;
 }
 
-/* At once; or where it may, in two halves of its columns. */
-static void multiply(struct kernels *k, struct spmm op, int halves) {
-  const int64_t unit = ROW_BYTES / dtype_bytes(op.x.dtype), half = (op.x.cols / 2 + unit - 1) / unit * unit;
-  if (halves && half < op.x.cols && spmm_divides(k, &op)) {
-    op.end = half;
-    assert_ok(op_spmm(k, &op));
-    op.first = half;
-    op.end = op.x.cols;
-  }
-  assert_ok(op_spmm(k, &op));
-}
-
 /* The fused result against the bare sums in reals and an update of their own, on rows that finish; the others
  * keep the bare sums. */
 static void check_epilogue(struct kernels *k, const struct updated *u, enum dtype type) {
@@ -87,7 +75,7 @@ static void check_epilogue(struct kernels *k, const struct updated *u, enum dtyp
   if (apart) op.sums = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
   struct epilogue fused = make_epilogue(k, u, type, op.y);
   op.epilogue = &fused;
-  multiply(k, op, u->in_place);
+  assert_ok(op_spmm(k, &op));
   assert_ok(op_epilogue(k, &alone));
   double *rest = result_of(k, apart ? op.sums : op.y);
   double *actual = result_of(k, fused.y), *expected = result_of(k, alone.y);
@@ -140,7 +128,7 @@ static void check_below(struct kernels *k, const struct updated *u, int signs) {
   if (signs) forward.z = forward.y = op.y; /* are not read */
   op.below = &below;
   assert_true(op_spmm_takes_epilogue(&below));
-  multiply(k, op, u->in_place);
+  assert_ok(op_spmm(k, &op));
   double *rest = result_of(k, op.sums.data ? op.sums : op.y), *actual = result_of(k, op.y);
   for (int64_t i = 0; i < count; i++) {
     if (flag[i / width])

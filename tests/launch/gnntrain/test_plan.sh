@@ -156,25 +156,27 @@ for setting in runtime.late_rows=0 model.hidden=64 runtime.layout=csr runtime.la
   works gnntrain config.toml "${late[@]}" --set $setting
   lacks 'late rows'
 done
+# Where sums would wait, none is late, and rows come in two stages if they are wide enough; not those of attention.
+waits=("${late[@]:3}" --plan 4 --verbose)
+works gnntrain config.toml "${waits[@]}"
+says 'halo: comes in two stages'
+for setting in model.hidden=64 runtime.late_rows=1 runtime.halo_stages=1 model.type=gat; do
+  works gnntrain config.toml "${waits[@]}" --set $setting
+  lacks 'two stages'
+done
+works gnntrain config.toml "${waits[@]}" --set model.hidden=64 --set runtime.halo_stages=2
+says 'halo: comes in two stages'
 # Rows with tiles are late together, or none is: where the tiles take as long as the exchange.
 dense=(--verbose --set dataset.path=dense.h5 --set partition.method=block --set runtime.layout=tiles
   --set model.hidden=128 --set runtime.precision=bf16 --set runtime.rows=all)
 works gnndata synth dense.h5 --nodes 40000 --degree 500 --features 8 --classes 5 --community-size 8000 --inside 0.9
 works gnntrain config.toml --plan 2 "${dense[@]}"
 says 'late rows: on rank 0 100.0% of the rows'
-lacks 'two halves'
-# Where sums would wait, none is late, and wide rows that are gathered come in halves; narrow ones come at once.
 works gnntrain config.toml --plan 8 "${dense[@]}"
 lacks 'late rows'
-works gnntrain config.toml --plan 8 "${dense[@]}" --set runtime.layout=gather
-says 'halo: comes in two halves'
-for setting in model.hidden=64 runtime.late_rows=1; do
-  works gnntrain config.toml --plan 8 "${dense[@]}" --set runtime.layout=gather --set $setting
-  lacks 'two halves'
-done
-# On two ranks the gather of own columns takes longer than the exchange.
-works gnntrain config.toml --plan 2 "${dense[@]}" --set runtime.layout=gather --set runtime.late_rows=0
-lacks 'two halves'
+# Between two ranks there is one stage.
+works gnntrain config.toml --plan 2 "${dense[@]}" --set runtime.layout=gather --set runtime.late_rows=0 --set runtime.halo_stages=2
+lacks 'two stages'
 
 # A slow network is what an epoch waits for.
 works gnnbench epoch config.toml --as 0/2 --network 1gbit,1gbit --reps 2 --json

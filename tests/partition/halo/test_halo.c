@@ -79,9 +79,9 @@ static void set_scale(const struct place *place, int64_t own, double value) {
   free(host);
 }
 
-/* There, and without a relay back behind three rows of what the rows came from; several times, as epochs do
- * it. */
-static void exchange(struct halo *halo, const struct shard *shard, const struct place *place, int64_t first) {
+/* There, and without a relay or stages back behind three rows of what the rows came from; several times, as
+ * epochs do it. */
+static void exchange(struct halo *halo, const struct shard *shard, const struct place *place) {
   const struct tensor tail = halo_landed(halo, place->landing, place->landing.cols);
   struct tensor back = place->back;
   back.stride = tail.stride;
@@ -92,17 +92,16 @@ static void exchange(struct halo *halo, const struct shard *shard, const struct 
     const int scaled = times > 1;
     set_rows(place->x, shard->own, shard->global_id);
     set_scale(place, shard->own, times);
-    assert_ok(halo_start(halo, &comm, &kernels, place->x, scaled ? place->scale : NULL, place->packed, tail,
-                         first));
-    if (first > 0) {
-      assert_ok(halo_finish_first_half(halo, &kernels));
-      check_rows(tensor_columns(tail, 0, first), halo->rows, halo->id, times);
+    assert_ok(halo_start(halo, &comm, &kernels, place->x, scaled ? place->scale : NULL, place->packed, tail));
+    for (int s = 0; s < halo->stages; s++) {
+      const struct halo_rows came = halo->stage[s].came;
+      assert_ok(halo_finish(halo, s, &comm, &kernels));
+      check_rows(tensor_rows(tail, came.first, came.count), came.count, halo->id + came.first, times);
     }
-    assert_ok(halo_finish(halo, &comm, &kernels));
     check_rows(tail, halo->rows, halo->id, times);
-    if (halo->relay) continue;
+    if (halo->relay || halo->stages > 1) continue;
     assert_ok(halo_return_start(halo, &comm, &kernels, tail, back));
-    assert_ok(halo_finish(halo, &comm, &kernels));
+    assert_ok(halo_finish(halo, 0, &comm, &kernels));
     check_rows(back, back.rows, sent, times);
     check_rows(place->x, shard->own, shard->global_id, 1);
   }
@@ -119,31 +118,49 @@ static void exchange_with_some(struct halo *halo, const struct shard *shard, con
     reach->at[r] = NULL;
   }
   assert_ok(halo_meet(halo, &comm, &kernels, reach, out, back));
-  exchange(halo, shard, place, 0);
+  exchange(halo, shard, place);
   for (int r = 0; r < comm.size; r++)
     if (away[r]) reach->at[r] = away[r];
 }
 
 /* By messages; then, where devices reach each other's memory, by stores, without which their rows are not
  * handed on. */
+static void exchange_each_way(struct halo *halo, const struct shard *shard, const struct place *place,
+                              struct comm_reach *reach) {
+  const struct halo_landing out = {place->landing.data, 0}, back = {place->back.data, 3};
+  if (!halo->relay || !ranks_on_gpu()) exchange(halo, shard, place);
+  assert_ok(halo_meet(halo, &comm, &kernels, reach, out, back));
+  assert_int_equal(halo->near != NULL, ranks_on_gpu() && comm.size > 1 && !halo->relay);
+  exchange(halo, shard, place);
+  if (halo->near) exchange_with_some(halo, shard, place, reach, out, back);
+  halo_leave(halo);
+}
+
+/* In two stages, which have each peer once. */
+static void divide(struct halo *halo) {
+  int peers = 0;
+  halo_divide(halo, comm.rank, comm.size, 1);
+  assert_int_equal(halo->stages, HALO_STAGES);
+  for (int s = 0; s < halo->stages; s++) peers += halo->stage[s].end - halo->stage[s].first;
+  assert_int_equal(peers, halo->peers);
+}
+
 static void exchange_over_arena(struct halo *halo, const struct shard *shard, int64_t width) {
+  const struct halo_stage whole = halo->stage[0];
   struct arena arena = arena_measure(&device);
   struct comm_reach reach = {0};
   struct place place;
   lay_out(halo, shard, width, &arena, &place);
   assert_ok(arena_allocate(&arena, "halo test"));
   lay_out(halo, shard, width, &arena, &place);
-  if (!halo->relay || !ranks_on_gpu()) exchange(halo, shard, &place, 0);
-  const struct halo_landing out = {place.landing.data, 0}, back = {place.back.data, 3};
   assert_ok(comm_reach_open(&comm, arena.base, &reach));
-  assert_ok(halo_meet(halo, &comm, &kernels, &reach, out, back));
-  assert_int_equal(halo->near != NULL, ranks_on_gpu() && comm.size > 1 && !halo->relay);
-  exchange(halo, shard, &place, 0);
-  if (halo->near) {
-    exchange(halo, shard, &place, halo_first_half(place.x));
-    exchange_with_some(halo, shard, &place, &reach, out, back);
+  exchange_each_way(halo, shard, &place, &reach);
+  if (!halo->relay && comm.size > 1) {
+    divide(halo);
+    exchange_each_way(halo, shard, &place, &reach);
+    halo->stages = 1;
+    halo->stage[0] = whole;
   }
-  halo_leave(halo);
   comm_reach_close(&comm, &reach);
   arena_free(&arena);
 }

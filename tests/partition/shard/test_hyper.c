@@ -259,7 +259,7 @@ TEST(rows_come_and_go_back) {
     for (int64_t i = 0; i < halo->rows; i++) away[4 * i] = (double)halo->id[i];
     assert_ok(halo_return_start(halo, &comm, &k, tensor_padded(away, F64, halo->rows, 1),
                                 tensor_padded(back, F64, sends, 1)));
-    assert_ok(halo_finish(halo, &comm, &k));
+    assert_ok(halo_finish(halo, 0, &comm, &k));
     for (int64_t i = 0; i < sends; i++) {
       int64_t row = halo->send_row[i];
       double id = (double)(wide ? VERTICES + hyper.edge_id[hyper.inner + row] : own_vertex(row));

@@ -1,4 +1,5 @@
-/* Rows that wait for the halo: whole in a part of their own, and gone from the others. */
+/* Rows that wait for the halo: whole in a part of their own, and gone from the others. Columns of a halo that
+ * comes in stages: in a part for each. */
 #include "partition/shard/adjacency.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/random.h"
@@ -58,10 +59,10 @@ static void check_delay(int64_t first, int weighted) {
   struct adjacency adj = {.halo.rows = HALO};
   int64_t row = 0;
   make_part(&adj.own_part, 0, OWN, weighted, 0);
-  make_part(&adj.halo_part, OWN, OWN + HALO, weighted, 1);
-  const int64_t entries = adj.own_part.nnz + adj.halo_part.nnz;
+  make_part(adj.halo_part, OWN, OWN + HALO, weighted, 1);
+  const int64_t entries = adj.own_part.nnz + adj.halo_part->nnz;
   assert_ok(adjacency_delay(&adj, first));
-  const struct csr *own = &adj.own_part, *halo = &adj.halo_part, *late = &adj.late_part;
+  const struct csr *own = &adj.own_part, *halo = adj.halo_part, *late = &adj.late_part;
   assert_int_equal(own->rows, first);
   assert_int_equal(late->rows, OWN - first);
   assert_int_equal(adjacency_rows(&adj), OWN);
@@ -80,7 +81,7 @@ static void check_delay(int64_t first, int weighted) {
     check_row(late, i, first + i, 0, OWN + HALO, 0);
   }
   csr_free(&adj.own_part);
-  csr_free(&adj.halo_part);
+  csr_free(adj.halo_part);
   csr_free(&adj.late_part);
 }
 
@@ -90,5 +91,43 @@ TEST(late_rows_have_all_their_columns) {
     check_delay(299, weighted);
     check_delay(0, weighted);
     check_delay(OWN, weighted);
+  }
+}
+
+/* A row is flagged where this stage's part or a later one has it. */
+static void check_stages(struct halo_rows first, struct halo_rows second, int weighted) {
+  struct adjacency adj = {.halo = {.rows = HALO, .stages = 2, .stage = {{.came = first}, {.came = second}}}};
+  const struct halo_rows came[] = {first, second};
+  int64_t row[HALO_STAGES] = {0};
+  make_part(&adj.own_part, 0, OWN, weighted, 0);
+  make_part(adj.halo_part, OWN, OWN + HALO, weighted, 1);
+  const int64_t entries = adj.halo_part->nnz;
+  assert_ok(adjacency_divide_halo(&adj));
+  assert_int_equal(adj.halo_part[0].nnz + adj.halo_part[1].nnz, entries);
+  for (int64_t v = 0; v < OWN; v++) {
+    int later = 0;
+    for (int s = HALO_STAGES - 1; s >= 0; s--) {
+      const struct csr *part = &adj.halo_part[s];
+      const int64_t from = OWN + came[s].first;
+      if (row[s] < part->rows && part->row[row[s]] == v)
+        later |= check_row(part, row[s]++, v, from, from + came[s].count, from) > 0;
+      else
+        for (int64_t u = from; u < from + came[s].count; u++) assert_false(has_arc(v, u));
+      assert_int_equal(adj.has_halo[s * OWN + v], later);
+    }
+  }
+  for (int s = 0; s < HALO_STAGES; s++) {
+    assert_int_equal(row[s], adj.halo_part[s].rows);
+    assert_int_equal(adj.halo_part[s].cols, came[s].count);
+  }
+  adjacency_free(&adj);
+}
+
+TEST(columns_of_the_halo_are_divided_by_stages) {
+  for (int weighted = 0; weighted < 2; weighted++) {
+    check_stages((struct halo_rows){30, 60}, (struct halo_rows){0, 30}, weighted);
+    check_stages((struct halo_rows){0, 55}, (struct halo_rows){55, 35}, weighted);
+    check_stages((struct halo_rows){0, 0}, (struct halo_rows){0, HALO}, weighted);
+    check_stages((struct halo_rows){0, HALO}, (struct halo_rows){0, 0}, weighted);
   }
 }

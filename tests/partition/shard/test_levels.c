@@ -112,7 +112,7 @@ TEST(levels_end_where_a_further_hop_needs_no_more) {
 
 /* Entries of a part, each into its place among those of all nodes; how many. */
 static int64_t scatter(const struct shard *shard, const struct adjacency *adj, float *matrix) {
-  const struct csr *parts[] = {&adj->own_part, &adj->halo_part};
+  const struct csr *parts[] = {&adj->own_part, adj->halo_part};
   int64_t n = shard->global_nodes, entries = 0;
   for (int p = 0; p < 2; p++) {
     for (int64_t i = 0; i < parts[p]->rows; i++) {

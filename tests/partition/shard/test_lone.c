@@ -54,7 +54,7 @@ static void compare_halo(const struct halo *a, const struct halo *b) {
 
 static void compare_adjacency(const struct adjacency *a, const struct adjacency *b) {
   compare_csr(&a->own_part, &b->own_part);
-  compare_csr(&a->halo_part, &b->halo_part);
+  compare_csr(a->halo_part, b->halo_part);
   compare_halo(&a->halo, &b->halo);
 }
 

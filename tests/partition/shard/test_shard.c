@@ -67,7 +67,7 @@ static float entry_of(const struct scene *s, const struct adjacency *adj, int tr
 static void scatter(const struct scene *s, const struct adjacency *adj, float *matrix) {
   int64_t n = s->graph.nodes;
   const int64_t *id = nodes_of_rows(s);
-  const struct csr *part[] = {&adj->own_part, &adj->halo_part};
+  const struct csr *part[] = {&adj->own_part, adj->halo_part};
   for (int p = 0; p < 2; p++) {
     for (int64_t i = 0; i < part[p]->rows; i++) {
       int64_t row = part[p]->row ? part[p]->row[i] : i;
@@ -157,7 +157,7 @@ static void compare_sums(const struct scene *s, struct adjacency *adj, int trans
   double *x = calloc((size_t)(own + adj->halo.rows) + 1, sizeof *x), *y = calloc((size_t)own + 1, sizeof *y);
   for (int64_t i = 0; i < own; i++) x[i] = (double)(id[i] % 11);
   assert_ok(halo_swap(&adj->halo, &comm, x, sizeof *x, x + own));
-  const struct csr *part[] = {&adj->own_part, &adj->halo_part};
+  const struct csr *part[] = {&adj->own_part, adj->halo_part};
   for (int p = 0; p < 2; p++) {
     for (int64_t i = 0; i < part[p]->rows; i++) {
       for (int64_t e = part[p]->start[i]; e < part[p]->start[i + 1]; e++)

@@ -3,10 +3,10 @@
  * What r, s and c are is a matter of the model (enum adjacency_norm). The halo is exchanged while the
  * own-column part is computed; rows with halo columns finish in the second part. P^T = diag(c) (A^T +
  * diag(s)) diag(r): for a symmetric graph the same layouts and the same plan. */
-#ifndef MODELS_CORE_PROPAGATE_H
-#define MODELS_CORE_PROPAGATE_H
+#ifndef MODELS_CORE_PROPAGATION_PROPAGATE_H
+#define MODELS_CORE_PROPAGATION_PROPAGATE_H
 
-#include "models/core/propagation.h"
+#include "models/core/propagation/propagation.h"
 
 /* In three steps: init builds the layouts, for products of `width` columns; plan lays out the buffers for
  * exchanges up to `width` (once to measure, once over memory, see arena); start fills the scales and, where

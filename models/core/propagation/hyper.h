@@ -6,10 +6,10 @@
  * Inner hyperedges are summed in one operation while the rows of outer ones travel (partition/shard/hyper.h).
  * The own hyperedges that model.self_hyperedges gives to lonely vertices are in s, not in B. P^T: r and c
  * change places, by the same layouts and the same plan. */
-#ifndef MODELS_CORE_HYPER_H
-#define MODELS_CORE_HYPER_H
+#ifndef MODELS_CORE_PROPAGATION_HYPER_H
+#define MODELS_CORE_PROPAGATION_HYPER_H
 
-#include "models/core/propagation.h"
+#include "models/core/propagation/propagation.h"
 
 /* What propagate.h does where P is of a hypergraph. */
 extern const struct propagation_ops hyper_propagation;

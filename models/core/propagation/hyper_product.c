@@ -1,4 +1,4 @@
-#include "models/core/hyper_product.h"
+#include "models/core/propagation/hyper_product.h"
 
 #include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
@@ -67,7 +67,7 @@ static int multiply(const struct product *t, const struct layout *a, struct tens
 }
 
 static int wait(const struct product *t, struct halo *halo) {
-  return PROFILE("wait", halo_finish(halo, t->run->comm, t->run->kernels));
+  return PROFILE("wait", halo_finish(halo, 0, t->run->comm, t->run->kernels));
 }
 
 /* Sums of hyperedges beyond the level of a product are not made: 0 where they are kept. */
@@ -125,7 +125,7 @@ static int send_back(const struct product *t) {
 
 static int send(const struct product *t, struct tensor rows, const void *scale, struct tensor to) {
   struct run *run = t->run;
-  TRY(halo_start(t->sends, run->comm, run->kernels, rows, scale, t->packed, to, 0));
+  TRY(halo_start(t->sends, run->comm, run->kernels, rows, scale, t->packed, to));
   return run->config->runtime.overlap ? OK : wait(t, t->sends);
 }
 

@@ -1,8 +1,8 @@
 /* graph_scales: s, r and c of P = diag(r) (A + diag(s)) diag(c), from the degrees of a shard. */
-#ifndef MODELS_CORE_GRAPH_SCALES_H
-#define MODELS_CORE_GRAPH_SCALES_H
+#ifndef MODELS_CORE_PROPAGATION_GRAPH_SCALES_H
+#define MODELS_CORE_PROPAGATION_GRAPH_SCALES_H
 
-#include "models/core/propagation.h"
+#include "models/core/propagation/propagation.h"
 
 /* Whether every node has a self loop, stored or not; then it is among the arcs. */
 int graph_scales_add_loops(const struct propagation *p);

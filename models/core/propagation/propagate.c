@@ -1,11 +1,11 @@
-#include "models/core/propagate.h"
+#include "models/core/propagation/propagate.h"
 
 #include <assert.h>
 
 #include "kernels/ops/elementwise.h"
-#include "models/core/graph_sums.h"
-#include "models/core/grid_sums.h"
-#include "models/core/hyper.h"
+#include "models/core/propagation/graph_sums.h"
+#include "models/core/propagation/grid_sums.h"
+#include "models/core/propagation/hyper.h"
 #include "runtime/base/base.h"
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {

@@ -2,8 +2,8 @@
  * backward; what propagate.h multiplies by. What r, s and c are is a matter of the model (enum
  * adjacency_norm). P^T = diag(c) (A^T + diag(s)) diag(r): for a symmetric graph the same layouts and the same
  * plan. */
-#ifndef MODELS_CORE_PROPAGATION_H
-#define MODELS_CORE_PROPAGATION_H
+#ifndef MODELS_CORE_PROPAGATION_PROPAGATION_H
+#define MODELS_CORE_PROPAGATION_PROPAGATION_H
 
 #include "kernels/ops/incidence.h"
 #include "models/core/run.h"
@@ -20,7 +20,7 @@ enum adjacency_norm {
   ADJACENCY_NORM_SELF_MEAN, /* the same with r = D~^-1: the mean over the neighbours and the node itself */
   ADJACENCY_NORM_MEAN,      /* self loops as stored, r = D~^-1 */
   ADJACENCY_NORM_SUM,       /* self loops as stored and `loop` on top, r = 1 */
-  /* Of hypergraphs (models/core/hyper.h); D the hyperedges of a vertex, its own one included: */
+  /* Of hypergraphs (models/core/propagation/hyper.h); D the hyperedges of a vertex, its own one included: */
   ADJACENCY_NORM_HYPER_SUM,    /* t = r = c = 1 */
   ADJACENCY_NORM_HYPER_NORM,   /* t = 1 / size, r = c = D^-1/2 */
   ADJACENCY_NORM_HYPER_DEGREE, /* t = 1 / size / sqrt(mean D of the hyperedge), r = D^-1/2, c = 1 */
@@ -41,16 +41,15 @@ struct hyper_way {
 
 /* One direction of P on the device. */
 struct direction {
-  struct adjacency *adjacency;                     /* host side: parts and plan; NULL: P is of a hypergraph */
-  struct layout *own_part, *halo_part, *late_part; /* likewise; late_part NULL: no row is late */
-  int borrowed;      /* a symmetric graph's backward uses the forward's layouts */
-  void *row_scale;   /* real [rows of P]; NULL: 1 */
-  void *col_scale;   /* real [own]; NULL: 1; halo rows arrive times theirs */
-  uint8_t *has_halo; /* [own] on the device */
-  int64_t *halo_id;  /* [halo rows] global node ids on the device, where they are wanted */
-  int64_t *late_id;  /* [own + halo rows] likewise, of the late part's columns */
-  int waits;         /* for the halo, once its own columns are summed; see late_rows_move */
-  int halves;        /* on all ranks products take their halo in two halves of the columns, where they may */
+  struct adjacency *adjacency;           /* host side: parts and plan; NULL: P is of a hypergraph */
+  struct layout *own_part, *late_part;   /* likewise; late_part NULL: no row is late */
+  struct layout *halo_part[HALO_STAGES]; /* likewise, of each stage of the halo */
+  int borrowed;                          /* a symmetric graph's backward uses the forward's layouts */
+  void *row_scale;                       /* real [rows of P]; NULL: 1 */
+  void *col_scale;                       /* real [own]; NULL: 1; halo rows arrive times theirs */
+  uint8_t *has_halo;                     /* [stages, own] on the device */
+  int64_t *halo_id; /* [halo rows] global node ids on the device, where they are wanted */
+  int64_t *late_id; /* [own + halo rows] likewise, of the late part's columns */
   struct hyper_way way;
 };
 
@@ -79,7 +78,7 @@ struct propagation_ops {
                   const struct propagate_ends *ends, struct tensor y);
 };
 
-/* What P of a hypergraph needs, see models/core/hyper.h. */
+/* What P of a hypergraph needs, see models/core/propagation/hyper.h. */
 struct hyper_sums {
   struct hyper *hyper; /* of the shard, borrowed; NULL: P is of a graph */
   int trains_weights;  /* set by the layers' init: t follows from parameters, hyper_set_weights gives it */
@@ -99,7 +98,7 @@ struct hyper_sums {
   struct tensor kept;   /* where the next products leave B^T diag(c) X, data NULL: nowhere */
 };
 
-/* What a product in a grid of several columns needs, see models/core/grid_sums.h. */
+/* What a product in a grid of several columns needs, see models/core/propagation/grid_sums.h. */
 struct grid_sums {
   void *pieces;                /* of own rows, by slices: on their way there, then back */
   struct tensor in, out;       /* [rows of the part, columns of a slice]; out has room for reals */

@@ -1,9 +1,9 @@
 /* layouts: which tiers the sparse products of a run go through, and what they took beside what was predicted.
  */
-#ifndef MODELS_CORE_LAYOUTS_H
-#define MODELS_CORE_LAYOUTS_H
+#ifndef MODELS_CORE_PROPAGATION_LAYOUTS_H
+#define MODELS_CORE_PROPAGATION_LAYOUTS_H
 
-#include "models/core/propagate.h"
+#include "models/core/propagation/propagate.h"
 
 /* Collective. After a profiled run: a row for the own and the halo part of the adjacency, forward and
  * backward together, sums and means over the ranks: arcs, their share in tiles, density of these, share in

@@ -1,4 +1,4 @@
-#include "models/core/layouts.h"
+#include "models/core/propagation/layouts.h"
 
 #include <math.h>
 
@@ -77,8 +77,19 @@ enum part { OWN_PART, HALO_PART, LATE_PART, LAYOUT_PARTS };
 /* Also the region in which each of its products has one call. */
 static const char *const part_name[LAYOUT_PARTS] = {"own part", "halo part", "late rows"};
 
-static const struct layout *layout_of(const struct direction *d, enum part part) {
-  return part == OWN_PART ? d->own_part : part == HALO_PART ? d->halo_part : d->late_part;
+/* Layout i of a part, which has one for each stage of the halo; NULL behind the last one. */
+static const struct layout *layout_of(const struct direction *d, enum part part, int i) {
+  if (part == HALO_PART) return i < HALO_STAGES ? d->halo_part[i] : NULL;
+  return i > 0 ? NULL : part == OWN_PART ? d->own_part : d->late_part;
+}
+
+/* Adds those that a product calls for, and their arcs. */
+static void count_layouts(const struct direction *d, enum part part, double *calls, double *arcs) {
+  const struct layout *layout;
+  for (int i = 0; (layout = layout_of(d, part, i)); i++) {
+    *calls += part != HALO_PART || layout->csr->rows > 0;
+    *arcs += (double)layout->csr->nnz;
+  }
 }
 
 /* Of a part of the epochs: the seconds and flops of all its regions, of which each product has the first. */
@@ -97,17 +108,19 @@ static int read_part(const struct propagation *p, const struct run *run, enum pa
                      struct facts *facts) {
   const struct direction *both[] = {&p->forward, &p->backward};
   int directions = p->backward.borrowed ? 1 : 2;
-  double arcs = 0;
+  const struct layout *layout;
+  double calls = 0, arcs = 0; /* of a product, on average */
   *facts = (struct facts){0};
   if (!multiplies(part_name[which])) return OK;
   const struct profile_part part = measured(which);
-  facts->products = part.calls;
+  for (int i = 0; i < directions; i++) count_layouts(both[i], which, &calls, &arcs);
+  if (calls == 0) return OK;
+  facts->products = part.calls * directions / calls;
   facts->seconds = part.seconds;
-  for (int i = 0; i < directions; i++)
-    arcs += layout_of(both[i], which) ? (double)layout_of(both[i], which)->csr->nnz / directions : 0;
-  facts->width = part.calls > 0 && arcs > 0 ? part.flops / part.calls / 2 / arcs : 0;
-  for (int i = 0; i < directions && part.calls > 0 && layout_of(both[i], which); i++)
-    TRY(add_layout(run, layout_of(both[i], which), fmax(facts->width, 1), 1. / directions, facts));
+  facts->width = part.calls > 0 && arcs > 0 ? part.flops / facts->products / 2 / (arcs / directions) : 0;
+  for (int d = 0; d < directions && part.calls > 0; d++)
+    for (int i = 0; (layout = layout_of(both[d], which, i)); i++)
+      TRY(add_layout(run, layout, fmax(facts->width, 1), 1. / directions, facts));
   return OK;
 }
 
@@ -145,12 +158,16 @@ int layouts_print(const struct propagation *propagation, const struct run *run) 
 
 /* Tiles or vectors, never both. */
 void layouts_say_attention(const struct propagation *p, const struct run *run) {
-  const struct layout *own = p->forward.own_part, *halo = p->forward.halo_part, *late = p->forward.late_part;
-  const int64_t gathered = late ? late->csr->nnz : 0;
-  const int64_t entries = own->tile_entries + halo->tile_entries + own->window_entries + halo->window_entries;
-  const int64_t count = own->tiles + halo->tiles + own->window_blocks + halo->window_blocks;
+  const struct layout *layout;
+  int64_t all = 0, entries = 0, count = 0, vectors = 0;
+  for (int part = 0; part < LAYOUT_PARTS; part++)
+    for (int i = 0; (layout = layout_of(&p->forward, (enum part)part, i)); i++) {
+      all += layout->csr->nnz;
+      entries += layout->tile_entries + layout->window_entries;
+      count += layout->tiles + layout->window_blocks;
+      vectors += layout->vectors;
+    }
   if (run->comm->rank != 0 || count == 0) return;
-  log_detail("attention: on rank 0 %.1f%% of the arcs lie in %lld %s",
-             100 * (double)entries / (double)(own->csr->nnz + halo->csr->nnz + gathered), (long long)count,
-             own->vectors + halo->vectors > 0 ? "blocks of 8 column vectors" : "tiles");
+  log_detail("attention: on rank 0 %.1f%% of the arcs lie in %lld %s", 100 * (double)entries / (double)all,
+             (long long)count, vectors > 0 ? "blocks of 8 column vectors" : "tiles");
 }

@@ -1,4 +1,4 @@
-#include "models/core/graph_scales.h"
+#include "models/core/propagation/graph_scales.h"
 
 #include <math.h>
 
@@ -54,7 +54,7 @@ static void sum_rows(const struct run *run, double *degree) {
   const struct adjacency *in = &run->shard->in;
   memset(degree, 0, (size_t)adjacency_rows(in) * sizeof *degree);
   sum_part(&in->own_part, degree);
-  sum_part(&in->halo_part, degree);
+  for (int s = 0; s < in->halo.stages; s++) sum_part(&in->halo_part[s], degree);
   sum_part(&in->late_part, degree);
 }
 
@@ -126,7 +126,7 @@ int graph_scales_start(struct propagation *p, struct run *run) {
   const struct adjacency *in = &run->shard->in;
   TRY(upload_scales(p, run));
   TRY(check_weights(p, run, &in->own_part));
-  TRY(check_weights(p, run, &in->halo_part));
+  for (int s = 0; s < in->halo.stages; s++) TRY(check_weights(p, run, &in->halo_part[s]));
   return check_weights(p, run, &in->late_part);
 }
 

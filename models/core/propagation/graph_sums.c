@@ -1,12 +1,13 @@
-#include "models/core/graph_sums.h"
+#include "models/core/propagation/graph_sums.h"
 
 #include <assert.h>
 
 #include "kernels/format/layout.h"
 #include "kernels/ops/attention.h"
 #include "kernels/ops/elementwise.h"
-#include "models/core/graph_scales.h"
-#include "models/core/late_rows.h"
+#include "models/core/propagation/graph_scales.h"
+#include "models/core/propagation/halo_stages.h"
+#include "models/core/propagation/late_rows.h"
 #include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
@@ -15,7 +16,8 @@ static int layouts_init(struct direction *d, struct run *run, const struct layou
                         struct adjacency *adjacency) {
   d->adjacency = adjacency;
   TRY(layout_init(run->kernels, &adjacency->own_part, plan, &d->own_part));
-  TRY(layout_init(run->kernels, &adjacency->halo_part, plan, &d->halo_part));
+  for (int s = 0; s < adjacency->halo.stages; s++)
+    TRY(layout_init(run->kernels, &adjacency->halo_part[s], plan, &d->halo_part[s]));
   if (adjacency->late_part.rows == 0) return OK;
   struct layout_plan late = *plan;
   if (plan->scores.heads > 0) late.tiers = LAYOUT_GATHER; /* tiles of attention have one matrix */
@@ -30,18 +32,23 @@ static struct direction *direction_at(const struct propagation *p, int i) {
   return i % 2 == 0 ? &level->forward : &level->backward;
 }
 
+static int direction_init(const struct propagation *p, struct run *run, const struct layout_plan *plan,
+                          struct adjacency *adjacency, struct direction *d) {
+  TRY(late_rows_move(p, run, plan, adjacency));
+  TRY(halo_stages_choose(p, run, plan, adjacency));
+  return layouts_init(d, run, plan, adjacency);
+}
+
 static int all_layouts_init(struct propagation *p, struct run *run, const struct layout_plan *plan) {
-  TRY(late_rows_move(p, run, plan, &run->shard->in, &p->forward.waits));
-  TRY(layouts_init(&p->forward, run, plan, &run->shard->in));
-  if (run->shard->directed) {
-    TRY(late_rows_move(p, run, plan, &run->shard->out, &p->backward.waits));
-    TRY(layouts_init(&p->backward, run, plan, &run->shard->out));
-  }
+  TRY(direction_init(p, run, plan, &run->shard->in, &p->forward));
+  if (run->comm->rank == 0 && run->shard->in.halo.stages > 1)
+    log_detail("halo: comes in two stages; rows of the first are summed while those of the second travel");
+  if (run->shard->directed) TRY(direction_init(p, run, plan, &run->shard->out, &p->backward));
   TRY(memory_arrays("layouts of levels", ROOM(&p->level, p->levels)));
   for (int i = 0; i < p->levels; i++) {
-    p->level[i].forward.waits = p->level[i].backward.waits = 1;
-    TRY(layouts_init(&p->level[i].forward, run, plan, &run->shard->levels.of[i].forward));
-    TRY(layouts_init(&p->level[i].backward, run, plan, &run->shard->levels.of[i].backward));
+    struct shard_level *level = &run->shard->levels.of[i];
+    TRY(direction_init(p, run, plan, &level->forward, &p->level[i].forward));
+    TRY(direction_init(p, run, plan, &level->backward, &p->level[i].backward));
   }
   return OK;
 }
@@ -69,7 +76,7 @@ int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
 
 static int direction_plan(struct direction *d, struct arena *arena, int wants_ids) {
   if (d->borrowed) return OK;
-  d->has_halo = arena_take(arena, adjacency_rows(d->adjacency));
+  d->has_halo = arena_take(arena, d->adjacency->halo.stages * adjacency_rows(d->adjacency));
   if (wants_ids) d->halo_id = arena_take(arena, d->adjacency->halo.rows * (int64_t)sizeof *d->halo_id);
   if (wants_ids && d->late_part)
     d->late_id = arena_take(arena, d->adjacency->late_part.cols * (int64_t)sizeof *d->late_id);
@@ -109,25 +116,11 @@ int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena,
   return OK;
 }
 
-static int may_halve(const struct propagation *p, const struct run *run, const struct direction *d) {
-  const struct spmm op = {.a = d->halo_part, .x = p->exchange.tail, .y = p->exchange.tail};
-  return d->adjacency->halo.all_near && !p->attends.on && !p->reduces && !d->late_part &&
-         (d->adjacency->halo.rows == 0 || spmm_divides(run->kernels, &op));
-}
-
-/* Rows of the halo land in the tail. All ranks take them in halves, or none does; late rows want all. Halves
- * cost a further exchange and kernels, which pays where a rank would wait. */
+/* Rows of the halo land in the tail. */
 static int meet(struct propagation *p, struct run *run, struct direction *d) {
   const struct halo_landing out = {.data = p->exchange.tail.data}, back = {0};
   if (d->borrowed) return OK;
-  TRY(halo_meet(&d->adjacency->halo, run->comm, run->kernels, &p->exchange.reach, out, back));
-  int64_t may_not = !may_halve(p, run, d), waits = d->waits;
-  TRY(comm_max_int64(run->comm, &may_not));
-  TRY(comm_max_int64(run->comm, &waits));
-  d->halves = !may_not && waits;
-  if (run->comm->rank == 0 && d->halves && halo_first_half(p->exchange.tail) > 0)
-    log_detail("halo: comes in two halves of its columns; the first is summed while the second travels");
-  return OK;
+  return halo_meet(&d->adjacency->halo, run->comm, run->kernels, &p->exchange.reach, out, back);
 }
 
 static int upload_late_ids(struct run *run, const struct direction *d) {
@@ -146,14 +139,13 @@ static int upload_rows(struct run *run, struct direction *d) {
     TRY(device_upload(run->device, STREAM_COMPUTE, d->halo_id, halo->id,
                       halo->rows * (int64_t)sizeof *halo->id));
   return device_upload(run->device, STREAM_COMPUTE, d->has_halo, d->adjacency->has_halo,
-                       adjacency_rows(d->adjacency));
+                       halo->stages * adjacency_rows(d->adjacency));
 }
 
 int graph_sums_start(struct propagation *p, struct run *run) {
   TRY(comm_agree(run->comm, graph_scales_start(p, run)));
   for (int i = 0; direction_at(p, i); i++) TRY(upload_rows(run, direction_at(p, i)));
   for (int i = 0; direction_at(p, i); i++) TRY(meet(p, run, direction_at(p, i)));
-  if (p->backward.borrowed) p->backward.halves = p->forward.halves;
   return OK;
 }
 
@@ -164,7 +156,8 @@ static int64_t workspace_of_attention(const struct propagation *p, const struct 
   int64_t most = 0;
   for (int i = 0; (d = direction_at(p, i)); i++) {
     most = larger(most, attention_workspace(run->kernels, d->own_part, width, heads));
-    most = larger(most, attention_workspace(run->kernels, d->halo_part, width, heads));
+    for (int s = 0; s < d->adjacency->halo.stages; s++)
+      most = larger(most, attention_workspace(run->kernels, d->halo_part[s], width, heads));
     if (d->late_part) most = larger(most, attention_workspace(run->kernels, d->late_part, width, heads));
   }
   return most;
@@ -186,10 +179,12 @@ int64_t graph_sums_workspace(const struct propagation *p, const struct run *run,
       op.a = d->late_part;
       most = larger(most, spmm_workspace(k, &op));
     }
-    op.a = d->halo_part;
-    op.x.rows = adjacency->halo.rows;
     op.col_scale = NULL;
-    most = larger(most, spmm_workspace(k, &op));
+    for (int s = 0; s < adjacency->halo.stages; s++) {
+      op.a = d->halo_part[s];
+      op.x.rows = adjacency->halo.stage[s].came.count;
+      most = larger(most, spmm_workspace(k, &op));
+    }
   }
   return most;
 }
@@ -199,25 +194,43 @@ void graph_sums_free(struct propagation *p, struct run *run) {
   for (int i = 0; (d = direction_at(p, i)); i++) {
     if (d->borrowed) continue;
     layout_free(run->kernels, d->own_part);
-    layout_free(run->kernels, d->halo_part);
+    for (int s = 0; s < HALO_STAGES; s++) layout_free(run->kernels, d->halo_part[s]);
     layout_free(run->kernels, d->late_part);
     if (d->adjacency) halo_leave(&d->adjacency->halo);
   }
   free(p->level);
 }
 
-/* What happens between the begin of an exchange and the last of its rows; first_half: see halo_start. */
+/* What happens between the begin of an exchange and the last of its rows. */
 struct passing {
   propagation_part *part;
   propagation_late *late;
   void *context;
-  int64_t first_half;
 };
 
-static int run_part(struct run *run, const struct direction *d, struct tensor x, int halo, int whole,
-                    const struct passing *passing) {
+/* Own columns. */
+static struct propagation_columns own_columns(const struct run *run, const struct direction *d,
+                                              struct tensor message) {
+  return (struct propagation_columns){
+      .a = d->own_part, .x = message, .has_halo = run->comm->size > 1 ? d->has_halo : NULL};
+}
+
+static struct propagation_columns halo_columns(const struct direction *d, int stage, struct tensor tail) {
+  const struct halo_stage *of = &d->adjacency->halo.stage[stage];
+  const int last = stage == d->adjacency->halo.stages - 1;
+  return (struct propagation_columns){
+      .a = d->halo_part[stage],
+      .x = tensor_rows(tail, of->came.first, of->came.count),
+      .halo = 1,
+      .first = of->came.first,
+      .has_halo = last ? NULL : d->has_halo + (stage + 1) * adjacency_rows(d->adjacency)};
+}
+
+static int run_part(const struct propagation *p, struct run *run, const struct direction *d,
+                    const struct propagation_columns *columns, const struct passing *passing) {
   const char *names[] = {"own part", "halo part", "own part of a level", "halo part of a level"};
-  return PROFILE(names[halo + 2 * !whole], passing->part(run, d, x, halo, passing->context));
+  const int whole = d == &p->forward || d == &p->backward;
+  return PROFILE(names[columns->halo + 2 * !whole], passing->part(run, d, columns, passing->context));
 }
 
 static int run_late(struct run *run, const struct direction *d, struct tensor x, struct tensor tail,
@@ -227,28 +240,37 @@ static int run_late(struct run *run, const struct direction *d, struct tensor x,
   return PROFILE(name, passing->late(run, d, x, tail, phase, passing->context));
 }
 
+/* Once a stage of the halo has come. */
+static int add_stage(struct propagation *p, struct run *run, const struct direction *d, int stage,
+                     struct tensor tail, const struct passing *passing) {
+  const struct propagation_columns columns = halo_columns(d, stage, tail);
+  return columns.a->csr->rows > 0 ? run_part(p, run, d, &columns, passing) : OK;
+}
+
+static int finish_stage(struct run *run, const struct direction *d, int stage) {
+  return PROFILE("wait", halo_finish(&d->adjacency->halo, stage, run->comm, run->kernels));
+}
+
 /* What tensor cores have summed of late rows stays in the workspace until these end: nothing else may need it
  * in between. */
 static int pass_parts(struct propagation *p, struct run *run, const struct direction *d,
                       struct tensor message, const void *scale, const struct passing *passing) {
   struct halo *halo = &d->adjacency->halo;
-  struct kernels *k = run->kernels;
-  int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
-  int whole = d == &p->forward || d == &p->backward;
-  struct tensor packed = tensor_packed(tensor_rows(p->exchange.packed, 0, halo_packed_rows(halo)),
-                                       message.cols);
-  struct tensor tail = halo_landed(halo, p->exchange.tail, message.cols);
-  if (exchange) TRY(halo_start(halo, run->comm, k, message, scale, packed, tail, passing->first_half));
-  if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  TRY(run_part(run, d, message, 0, whole, passing));
+  const int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap, last = halo->stages - 1;
+  const struct tensor packed = tensor_packed(tensor_rows(p->exchange.packed, 0, halo_packed_rows(halo)),
+                                             message.cols);
+  const struct tensor tail = halo_landed(halo, p->exchange.tail, message.cols);
+  const struct propagation_columns own = own_columns(run, d, message);
+  if (exchange) TRY(halo_start(halo, run->comm, run->kernels, message, scale, packed, tail));
+  for (int s = 0; exchange && !overlap && s <= last; s++) TRY(finish_stage(run, d, s));
+  TRY(run_part(p, run, d, &own, passing));
   TRY(run_late(run, d, message, tail, SPMM_AHEAD, passing));
-  if (passing->first_half > 0) {
-    TRY(PROFILE("wait", halo_finish_first_half(halo, k)));
-    if (halo->rows > 0) TRY(run_part(run, d, tail, 1, whole, passing));
+  for (int s = 0; s <= last; s++) {
+    if (exchange && overlap) TRY(finish_stage(run, d, s));
+    if (s == last) TRY(run_late(run, d, message, tail, SPMM_REST, passing));
+    TRY(add_stage(p, run, d, s, tail, passing));
   }
-  if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  TRY(run_late(run, d, message, tail, SPMM_REST, passing));
-  return halo->rows > 0 ? run_part(run, d, tail, 1, whole, passing) : OK;
+  return OK;
 }
 
 /* What late rows read has its scale, and lies in whole rows in the same block as the halo's rows. */
@@ -270,7 +292,6 @@ struct product {
   const struct propagation *p;
   const struct propagate_ends *ends;
   struct tensor y;
-  int64_t first_half, done; /* columns of the halo's half that comes first, of that which has been added */
 };
 
 static const void *scale_of(const struct direction *d, const struct propagate_ends *ends) {
@@ -296,22 +317,16 @@ static void add_own(const struct product *product, const struct direction *d, st
   op->self = tensor_rows(op->x, 0, op->y.rows); /* where a row has one */
 }
 
-static int multiply_part(struct run *run, const struct direction *d, struct tensor x, int halo,
-                         void *context) {
-  struct product *product = context;
-  int several = run->comm->size > 1;
-  struct spmm op = product_of(product, d, halo ? d->halo_part : d->own_part, x);
+static int multiply_part(struct run *run, const struct direction *d,
+                         const struct propagation_columns *columns, void *context) {
+  const struct product *product = context;
+  struct spmm op = product_of(product, d, columns->a, columns->x);
   if (op.a->csr->rows == 0) return OK;
-  if (several && op.y.dtype != run->kernels->real)
+  if (run->comm->size > 1 && op.y.dtype != run->kernels->real)
     op.sums = tensor_rows(tensor_narrowed(product->p->sums, op.y.cols), 0, op.y.rows);
-  op.accumulate = halo;
-  if (!halo) {
-    add_own(product, d, &op);
-    op.has_halo = several ? d->has_halo : NULL;
-  } else if (product->first_half > 0) {
-    op.first = product->done;
-    op.end = product->done = product->done > 0 ? x.cols : product->first_half;
-  }
+  op.accumulate = columns->halo;
+  op.has_halo = columns->has_halo;
+  if (!columns->halo) add_own(product, d, &op);
   return op_spmm(run->kernels, &op);
 }
 
@@ -323,15 +338,6 @@ static int multiply_late(struct run *run, const struct direction *d, struct tens
   op.far = tail;
   op.phase = phase;
   return op_spmm(run->kernels, &op);
-}
-
-/* The second half of the halo comes while the first is added; where rows end with what sees whole rows they
- * come at once. */
-static int64_t first_half_of(const struct run *run, const struct direction *d, struct tensor x,
-                             const struct propagate_ends *ends) {
-  const struct epilogue *epilogue = ends->epilogue;
-  if (!d->halves || !run->config->runtime.overlap) return 0;
-  return epilogue && (epilogue->norm != NORM_NONE || epilogue->loss) ? 0 : halo_first_half(x);
 }
 
 /* Where X is not, a copy is. */
@@ -349,8 +355,8 @@ static int bring_beside_tail(const struct propagation *p, struct run *run, const
 int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
                         const struct propagate_ends *ends, struct tensor y) {
   struct propagate_ends along = *ends;
-  struct product product = {.p = p, .ends = &along, .y = y, .first_half = first_half_of(run, d, x, ends)};
-  const struct passing passing = {multiply_part, multiply_late, &product, product.first_half};
+  struct product product = {.p = p, .ends = &along, .y = y};
+  const struct passing passing = {multiply_part, multiply_late, &product};
   TRY(bring_beside_tail(p, run, d, &along, &x));
   return pass_parts(p, run, d, x, scale_of(d, &along), &passing);
 }

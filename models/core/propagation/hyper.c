@@ -1,9 +1,9 @@
-#include "models/core/hyper.h"
+#include "models/core/propagation/hyper.h"
 
 #include <math.h>
 
 #include "kernels/format/layout.h"
-#include "models/core/hyper_product.h"
+#include "models/core/propagation/hyper_product.h"
 #include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"

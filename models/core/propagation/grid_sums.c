@@ -1,7 +1,7 @@
-#include "models/core/grid_sums.h"
+#include "models/core/propagation/grid_sums.h"
 
 #include "kernels/ops/elementwise.h"
-#include "models/core/graph_sums.h"
+#include "models/core/propagation/graph_sums.h"
 #include "partition/halo/halo_exchange.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
