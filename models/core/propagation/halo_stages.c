@@ -18,14 +18,16 @@ struct times {
 static double first_share(const struct run *run, const struct halo *halo) {
   const int cols = run->directory->grid.cols;
   const struct halo_stage first = halo_first_stage(halo, run->comm->rank, run->comm->size, cols);
-  return halo->rows > 0 ? (double)first.came.count / (double)halo->rows : 0;
+  return (double)first.came.count / (double)halo->rows;
 }
 
-/* Own columns, then those of the halo as soon as they are there. Each part may cut rows in pieces. */
+/* Own columns, then those of the halo as soon as they are there. Each part may cut rows in pieces. A rank
+ * without a halo waits for none. */
 static int foresee(const struct propagation *p, const struct run *run, const struct layout_plan *plan,
                    const struct adjacency *adjacency, struct times *times) {
   const struct csr *halo = adjacency->halo_part;
   struct forecast own, far;
+  if (halo->rows == 0 || plan->width == 0) return OK;
   TRY(forecast_product(p, run, &adjacency->own_part, plan, &own));
   TRY(forecast_product(p, run, halo, plan, &far));
   const double arrives = forecast_hiding(run, &adjacency->halo, plan->width),
