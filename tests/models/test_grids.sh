@@ -46,8 +46,11 @@ for run in fp64.1x2 fp64.2x2 fp32.1x4; do
 done
 train_on 8 2x4 --set runtime.precision=fp64 --set partition.grid=2x4
 train_on 8 8x1 --set runtime.precision=fp64 --set partition.grid=8x1
+train_on 6 3x2 --set runtime.precision=fp64 --set partition.grid=3x2 --set runtime.halo_stages=2 --verbose
+says 'halo: comes in two stages'
 train_on 4 again --set runtime.precision=fp64 --set partition.grid=2x2 --set partition.method=random --set runtime.overlap=false
 within 2x4 8x1 50 1e-9
+within 2x4 3x2 50 1e-9
 within 2x4 again 50 1e-9
 
 # 20 epochs in one grid, the rest in another, ends like all of them.
