@@ -160,12 +160,16 @@ done
 waits=("${late[@]:3}" --plan 4 --verbose)
 works gnntrain config.toml "${waits[@]}"
 says 'halo: comes in two stages'
-for setting in model.hidden=64 runtime.late_rows=1 runtime.halo_stages=1 model.type=gat; do
+for setting in model.hidden=64 runtime.halo_stages=1; do
   works gnntrain config.toml "${waits[@]}" --set $setting
   lacks 'two stages'
 done
-works gnntrain config.toml "${waits[@]}" --set model.hidden=64 --set runtime.halo_stages=2
+works gnntrain config.toml --plan 4 --verbose --set runtime.halo_stages=2
 says 'halo: comes in two stages'
+for setting in runtime.late_rows=1 model.type=gat; do
+  works gnntrain config.toml --plan 4 --verbose --set runtime.halo_stages=2 --set runtime.rows=all --set $setting
+  lacks 'two stages'
+done
 # Rows with tiles are late together, or none is: where the tiles take as long as the exchange.
 dense=(--verbose --set dataset.path=dense.h5 --set partition.method=block --set runtime.layout=tiles
   --set model.hidden=128 --set runtime.precision=bf16 --set runtime.rows=all)
