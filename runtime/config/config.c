@@ -94,7 +94,7 @@ static const struct config_key table[] = {
     TEXT(runtime.constants, "auto", "constants of the cost model by gnnbench calibrate: a file, none, or auto: ~/.config/gnntrain/constants.toml if there"),
     BOOLEAN(runtime.overlap, 1, "compute own columns while the exchange is in flight"),
     REAL(runtime.late_rows, -1, -1, 1, "share of a rank's rows that wait for the halo and are then summed at once; the others' own columns are summed while it is in flight; negative: as many as that leaves time for, on GPUs"),
-    INTEGER(runtime.halo_stages, 0, 0, 2, "stages in which halo rows come to sums over arcs, of three parts or more: 2: rows of the first stage are summed while those of the second travel; 0: 2 where that is predicted to be faster, on GPUs"),
+    INTEGER(runtime.halo_stages, 0, 0, 2, "stages in which halo rows arrive, among three parts or more; 2: rows of the first stage are summed while those of the second travel; 0: 2 on GPUs where that is predicted to be faster, else 1"),
     CHOICE(runtime.exchange, EXCHANGE_AUTO, "how rows of a halo come: GPUs of one host that reach each other's memory store them there, others send messages; messages alone", "auto", "messages"),
     BOOLEAN(runtime.once, 1, "aggregate the input once where it does not change"),
     CHOICE(runtime.rows, ROWS_NEEDED, "rows that an epoch computes: those that the loss needs, where that saves enough, or all", "needed", "all"),

@@ -89,7 +89,7 @@ static void scale_as(const struct direction *all, struct direction *first) {
   first->col_scale = all->col_scale;
 }
 
-/* Whether rows are summed in two parts, between which sums of reals need a place of their own. */
+/* Whether rows are summed in parts, between which sums of reals need a place of their own. */
 static int hands_sums_over(const struct propagation *p, const struct run *run) {
   const int64_t rows = larger(p->forward.adjacency->own_part.rows, p->backward.adjacency->own_part.rows);
   return run->comm->size > 1 && run->kernels->dtype != run->kernels->real && !p->attends.on && rows > 0;
