@@ -167,7 +167,7 @@ wait $first || code=$?
   fail "a run whose folder was taken has written there"
 
 # The folder is renamed or removed. A job that is about to write a file in it says that it cannot, else what it finds when it looks.
-gone='log\.dir: run is no longer the folder that this run began in|run/[^:]*: cannot be written: run: No such file'
+gone='log\.dir: run is no longer the folder that this run began in|run/[^:]*: cannot be written: run[^:]*: No such file'
 start 1 run/metrics.jsonl run.toml --epochs 1000000000 --set log.overwrite=true
 mv run moved
 ends_within 30
