@@ -66,8 +66,8 @@ static int exchange(struct halo *halo, const struct halo_stage *stage, struct co
   const enum halo_side other = side == HALO_SENT ? HALO_CAME : HALO_SENT;
   const int sends = halo_messages(halo, stage, side, from.data, row_bytes, halo->send);
   const int recvs = halo_messages(halo, stage, other, to.data, row_bytes, halo->recv);
-  if (halo->near && sends == 0 && recvs == 0) return OK;
   if (comm->lone) return exchange_alone(halo, comm, sends, recvs);
+  if (halo->near && sends == 0 && recvs == 0) return OK;
   return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
 }
 
@@ -92,8 +92,8 @@ static int pack_far(const struct halo *halo, struct kernels *k, const struct gat
 }
 
 /* In host memory all rows travel at once, with the first stage. */
-static int start_stages(struct halo *halo, struct comm *comm, struct kernels *k, const struct halo_sent *what,
-                        struct tensor packed, struct tensor tail) {
+static int start_stages(struct halo *halo, struct comm *comm, struct kernels *k,
+                        const struct halo_outgoing *what, struct tensor packed, struct tensor tail) {
   if (k->device->ops->on_host) return exchange(halo, NULL, comm, packed, HALO_SENT, tail);
   for (int i = 0; i < halo->stages; i++) {
     TRY(halo_put(halo, i, comm, k, what));
@@ -112,7 +112,8 @@ static int start(struct halo *halo, struct comm *comm, struct kernels *k, struct
   /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
   if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
   const struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
-  const struct halo_sent what = {.x = x, .scale = scale, .elements = packed.stride, .stride = tail.stride};
+  const struct halo_outgoing what = {
+      .x = x, .scale = scale, .elements = packed.stride, .stride = tail.stride};
   TRY(pack_far(halo, k, &pack));
   TRY(begin(k));
   return start_stages(halo, comm, k, &what, packed, tail);
@@ -121,7 +122,7 @@ static int start(struct halo *halo, struct comm *comm, struct kernels *k, struct
 /* On a device: once messages have brought all that is to be handed on, it is stored. */
 static int hand_on(struct halo_relay *relay, struct comm *comm, struct kernels *k, struct tensor landed) {
   landed.cols = landed.stride;
-  const struct halo_sent what = {.x = landed, .elements = landed.stride, .stride = landed.stride};
+  const struct halo_outgoing what = {.x = landed, .elements = landed.stride, .stride = landed.stride};
   if (!relay->second.peers) return OK;
   TRY(begin(k));
   TRY(follow(k, STREAM_STORES, STREAM_EXCHANGE, EVENT_CAME));
@@ -143,7 +144,7 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
 
 int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
                       struct tensor to) {
-  const struct halo_sent what = {.x = from, .elements = from.stride, .stride = from.stride, .back = 1};
+  const struct halo_outgoing what = {.x = from, .elements = from.stride, .stride = from.stride, .back = 1};
   assert(!halo->relay && halo->stages == 1);
   if (!halo->peers) return OK;
   TRY(begin(k));

@@ -181,7 +181,7 @@ static struct stored stored_in(const struct halo *halo, const struct halo_stage 
 }
 
 int halo_put(const struct halo *halo, int i, struct comm *comm, struct kernels *k,
-             const struct halo_sent *what) {
+             const struct halo_outgoing *what) {
   const struct halo_near *near = halo->near;
   if (!near || near->lone) return OK;
   const struct stored stored = stored_in(halo, &halo->stage[i], comm, what->back);

@@ -46,7 +46,7 @@ static inline struct tensor halo_landed(const struct halo *halo, struct tensor l
 }
 
 /* Rows of an exchange: elements that each counts for, gaps included, and how far apart they land. */
-struct halo_sent {
+struct halo_outgoing {
   struct tensor x;
   const void *scale;
   int64_t elements, stride;
@@ -55,6 +55,6 @@ struct halo_sent {
 
 /* Puts them to near peers of stage i. */
 int halo_put(const struct halo *halo, int i, struct comm *comm, struct kernels *k,
-             const struct halo_sent *what);
+             const struct halo_outgoing *what);
 
 #endif

@@ -154,12 +154,21 @@ void adjacency_free(struct adjacency *adj) {
   *adj = (struct adjacency){0};
 }
 
+static int64_t part_bytes(const struct csr *part) {
+  return part->start ? csr_bytes(part) : 0;
+}
+
+/* A rank alone has no stages until its plan is complete. */
+int64_t adjacency_halo_bytes(const struct adjacency *adj) {
+  int64_t bytes = halo_bytes(&adj->halo) + adjacency_rows(adj) * larger(adj->halo.stages, 1);
+  for (int s = 0; s < HALO_STAGES; s++) bytes += part_bytes(&adj->halo_part[s]);
+  return bytes;
+}
+
 int64_t adjacency_bytes(const struct adjacency *adj) {
-  int64_t own = adjacency_rows(adj), halo = 0;
+  int64_t own = adjacency_rows(adj);
   if (!adj->degree) return 0;
-  for (int s = 0; s < adj->halo.stages; s++) halo += csr_bytes(&adj->halo_part[s]);
-  return csr_bytes(&adj->own_part) + halo + (adj->late_part.start ? csr_bytes(&adj->late_part) : 0) +
-         halo_bytes(&adj->halo) + own * adj->halo.stages +
+  return csr_bytes(&adj->own_part) + part_bytes(&adj->late_part) + adjacency_halo_bytes(adj) +
          (adj->self ? own * (int64_t)sizeof *adj->self : 0) +
          (own + adj->halo.rows) * (int64_t)sizeof *adj->degree;
 }

@@ -52,6 +52,8 @@ int adjacency_divide_halo(struct adjacency *adjacency);
 static inline int64_t adjacency_rows(const struct adjacency *adjacency) {
   return adjacency->own_part.rows + adjacency->late_part.rows;
 }
+/* Bytes on the host; and of these what the halo takes: its plan, its columns and the flags of rows. */
 int64_t adjacency_bytes(const struct adjacency *adjacency);
+int64_t adjacency_halo_bytes(const struct adjacency *adjacency);
 
 #endif

@@ -159,15 +159,11 @@ void shard_levels_free(struct shard_levels *shard) {
   *shard = (struct shard_levels){0};
 }
 
-static int64_t halo_side_bytes(const struct adjacency *adjacency) {
-  return csr_bytes(adjacency->halo_part) + halo_bytes(&adjacency->halo) + adjacency->own_part.rows;
-}
-
 int64_t shard_levels_bytes(const struct shard_levels *shard) {
   int64_t bytes = 0;
   for (int level = 0; level < shard->count; level++) {
     const struct shard_level *of = &shard->of[level];
-    bytes += halo_side_bytes(&of->forward) + halo_side_bytes(&of->backward);
+    bytes += adjacency_halo_bytes(&of->forward) + adjacency_halo_bytes(&of->backward);
     bytes += csr_bytes(&of->backward.own_part);
   }
   return bytes;

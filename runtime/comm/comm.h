@@ -50,8 +50,8 @@ struct comm_ops {
   int (*connect_peers)(struct comm *comm, const uint8_t *peer);
   void (*stop)(struct comm *comm);
   void (*close)(struct comm *comm);
-  /* Starts all messages at once; the buffers belong to comm until wait. One exchange is under way at a time.
-   */
+  /* Starts all messages at once; the buffers belong to comm until wait. One exchange is under way at a time,
+   * or where the device's streams wait several, each behind the one before. */
   int (*exchange)(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count);
   int (*wait)(struct comm *comm); /* NULL: the device's streams wait, and not the host */

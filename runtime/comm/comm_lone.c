@@ -12,7 +12,8 @@
 struct lone {
   struct network network;
   struct network_link within; /* of messages; the network's is that of stores meanwhile */
-  double first, seconds;      /* of the messages since the last wait: of the first exchange, of all of them */
+  int exchanges;              /* since the last wait, */
+  double first, seconds;      /* what the first of them takes, and all */
   double until;
 };
 
@@ -70,7 +71,7 @@ static int lone_exchange(struct comm *comm, const struct message *sends, int sen
   struct lone *lone = comm->transport;
   const double seconds = network_exchange_seconds(&lone->network, comm->rank, sends, send_count, recvs,
                                                   recv_count);
-  if (lone->seconds == 0) lone->first = seconds;
+  if (lone->exchanges++ == 0) lone->first = seconds;
   lone->seconds += seconds;
   return pass(comm, STREAM_EXCHANGE, seconds);
 }
@@ -101,6 +102,7 @@ static int lone_wait(struct comm *comm) {
   struct lone *lone = comm->transport;
   const double seconds = lone->seconds;
   lone->seconds = lone->first = 0;
+  lone->exchanges = 0;
   TRY(share_device(comm, seconds));
   if (comm->device->ops->on_host) sleep_until(lone->until);
   return OK;

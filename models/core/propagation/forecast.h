@@ -18,15 +18,16 @@ struct forecast {
 int forecast_product(const struct propagation *p, const struct run *run, const struct csr *m,
                      const struct layout_plan *plan, struct forecast *forecast);
 
-/* Computing that hides an exchange of rows of that width: meanwhile it has less of the device. */
+/* How long computing has to take by itself to last as long as an exchange of rows of that width: beside an
+ * exchange it is slower. */
 double forecast_hiding(const struct run *run, const struct halo *halo, int64_t width);
 
-/* Sums of so many rows, of a matrix of `all`, that one kernel writes and another one reads: little where they
- * stay in the caches. */
+/* What it takes to write the sums of so many rows of a matrix of `all`, and to read them in another kernel:
+ * little where they stay in the caches. */
 double forecast_sums(const struct propagation *p, const struct run *run, const struct forecast *forecast,
                      int64_t rows, int64_t all);
 
-/* A kernel more in a row of them. */
+/* What one kernel more in a sequence of them costs. */
 double forecast_kernel(const struct forecast *forecast);
 
 /* Whether rows of m are cut into pieces, which a kernel of its own adds up; and what that takes. */

@@ -41,8 +41,8 @@ static int foresee(const struct propagation *p, const struct run *run, const str
   return OK;
 }
 
-/* Late rows want all of the halo, and hosts hand on what has come at once. Reductions and attention keep more
- * between two parts than they would win. */
+/* Late rows want all of the halo, and hosts hand on what has come at once. Attention keeps more between two
+ * parts than it wins among four ranks; of reductions nothing is predicted. */
 static int is_of_use(const struct propagation *p, const struct run *run, const struct adjacency *adjacency) {
   return run->directory->grid.rows > 2 && run->config->runtime.halo_stages != 1 && !p->reduces &&
          !p->attends.on && !adjacency->halo.relay && adjacency->halo.stages == 1 &&
